@@ -9,7 +9,7 @@ import onnx
 
 from .errors import GraphError
 from .operator import Operator
-from .tensor import Tensor
+from .tensor import Array, Tensor
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -102,6 +102,12 @@ class Value:
         if not type_.tensor_type.HasField("shape"):
             return None
         return tuple(_dim(dim) for dim in type_.tensor_type.shape.dim)
+
+    @property
+    def array(self) -> Array | None:
+        """The elements of a constant that can be read; None for other values."""
+        tensor = self.constant
+        return tensor.numpy() if tensor is not None and tensor.is_readable else None
 
     def __repr__(self) -> str:
         return f"value '{self.name}'"
@@ -226,6 +232,12 @@ class Node(_Fields):
     def input(self, index: int) -> Value | None:
         """The input at a position; None where it is absent or beyond the last one."""
         return self.inputs[index] if index < len(self.inputs) else None
+
+    def operand(self, index: int) -> Value:
+        """The input at a position, which must be present."""
+        value = self.inputs[index]
+        assert value is not None, f"{self} omits input {index}"
+        return value
 
     def output(self, index: int = 0) -> Value:
         """The output at a position, which must be present."""

@@ -217,5 +217,4 @@ def without_it(batch: Batch, result: Value, value: Value) -> Value:
     if batch.extent.certain:
         return result
     rows = batch.emit.size(value, 0, batch.label("_rows"))
-    bounds = [batch.vector(0), rows, batch.vector(0)]
-    return batch.emit.add("Slice", [result, *bounds], batch.label())
+    return batch.emit.cut(result, 0, rows, 0, batch.label())

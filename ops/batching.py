@@ -407,10 +407,8 @@ class Batch:
         """An input with leading axes of length 1 up to a rank; itself where it is not batched."""
         operand = self.require(index)
         missing = rank - self.rank(index)
-        if not operand.batched or missing <= 0:
-            return operand.value
-        axes = tuple(range(1, 1 + missing))
-        return self.emit.unsqueeze(operand.value, axes, f"{operand.value.name}_lifted")
+        count = missing if operand.batched else 0
+        return self.emit.lift(operand.value, count, f"{operand.value.name}_lifted")
 
     def spread(self, index: int) -> Value:
         """An input for all iterations, repeated where it is not batched."""

@@ -258,15 +258,21 @@ class Builder:
             )
 
     def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
-        """`value` with axes of length 1 inserted (axes are an input from opset 13 on)."""
+        """`value` with axes of length 1 inserted; itself for none (an input from opset 13 on)."""
         return self._along("Unsqueeze", value, axes, label)
 
+    def lift(self, value: Value, count: int, label: str) -> Value:
+        """`value` with a number of axes of length 1 after the first one."""
+        return self.unsqueeze(value, tuple(range(1, 1 + count)), label)
+
     def squeeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
-        """`value` without axes of length 1 (axes are an input from opset 13 on)."""
+        """`value` without axes of length 1; itself for none (an input from opset 13 on)."""
         return self._along("Squeeze", value, axes, label)
 
     def _along(self, op_type: str, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
         axes = (axes,) if isinstance(axes, int) else axes
+        if not axes:
+            return value
         self._require_axes(op_type, axes)
         if self.opset < 13:
             return self.add(op_type, [value], label, axes=list(axes))
@@ -378,6 +384,18 @@ class Builder:
         """
         at = self.integer(axis, "axis")
         return self.add("CumSum", [value, at], label, exclusive=exclusive, reverse=reverse)
+
+    def cut(
+        self, value: Value, start: int | Value, end: int | Value, axis: int, label: str
+    ) -> Value:
+        """The elements of an axis between numbers, or vectors of one, from opset 10 on."""
+        ends = [start, end, axis]
+        bounds = [self.vector((at,), "k") if isinstance(at, int) else at for at in ends]
+        return self.add("Slice", [value, *bounds], label)
+
+    def clamp(self, value: Value, least: Value, most: Value, label: str) -> Value:
+        """A value between two others, of which the upper one counts where they cross."""
+        return self.add("Min", [self.add("Max", [value, least], label), most], label)
 
     def reverse(self, value: Value, label: str) -> Value:
         """A value with its first axis reversed (steps are inputs from opset 10 on)."""

@@ -72,7 +72,7 @@ def after_iterations(batch: Batch, tuples: Value, rank: int) -> Value:
         rank: of the tuples on one iteration.
     """
     emit, label = batch.emit, batch.label("_iteration")
-    numbers = emit.unsqueeze(counted(batch), tuple(range(1, 1 + rank)), label)
+    numbers = emit.lift(counted(batch), rank, label)
     sizes = emit.slice(emit.add("Shape", [tuples], label), 0, rank, label)
     whole = emit.concat([sizes, batch.vector(1)], 0, label)
     return emit.concat([emit.add("Expand", [numbers, whole], label), tuples], rank, label)
@@ -482,10 +482,6 @@ class _Reader:
 
 def integers_of(value: Value, batch: Batch) -> int | None:
     """The one integer that a value holds before run time; None for another value."""
-    operand, constant = batch.operand_of(value), value.constant
-    numbers = None
-    if operand is not None:
-        numbers = integers(operand.fact)
-    elif constant is not None and constant.size == 1 and constant.is_readable:
-        numbers = constant.numpy()
+    operand = batch.operand_of(value)
+    numbers = value.array if operand is None else integers(operand.fact)
     return int(numbers.reshape(-1)[0]) if numbers is not None and numbers.size == 1 else None

@@ -337,10 +337,10 @@ class NonMaxSuppression(OperatorRules):
             at_least(premises.content(2).reshape(-1)[0], 0, "the number of boxes of a class")
         threshold = premises.node.input(3)
         if threshold is not None:  # onnxruntime refuses others
-            overlap = threshold.constant
-            if overlap is None or not overlap.is_readable:
+            overlap = threshold.array
+            if overlap is None:
                 raise Unproven(f"{premises.name(3)} is known only at run time")
-            inside = 0 <= float(overlap.numpy().reshape(-1)[0]) <= 1
+            inside = 0 <= float(overlap.reshape(-1)[0]) <= 1
             require(inside, f"{premises.name(3)} is not between 0 and 1")
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:

@@ -119,12 +119,12 @@ def whole(batch: Batch, repeats: bool) -> Batch:
         fit, label = emit.add("Equal", [counts, size], "is_whole"), batch.label("_whole")
         single = emit.add("Equal", [counts, batch.vector(1)], "is_single")
         zero = _zero_if(emit, emit.add("Or", [fit, single], "fits") if repeats else fit)
-        axis = batch.vector(batch.rank(index) + item.axis + 1)
+        axis = batch.rank(index) + item.axis + 1
         end = emit.add("Add", [size, zero], label)
-        value = emit.add("Slice", [operand.value, batch.vector(0), end, axis], label)
+        value = emit.cut(operand.value, 0, end, axis, label)
         if repeats:
-            first = emit.add("Slice", [value, batch.vector(0), batch.vector(1), axis], label)
-            single = emit.unsqueeze(single, tuple(range(1, 1 + batch.rank(index))), label)
+            first = emit.cut(value, 0, 1, axis, label)
+            single = emit.lift(single, batch.rank(index), label)
             value = emit.add("Where", [single, first, value], label)
         batch = batch.replaced(index, Operand(value, True, operand.fact))
     return batch
@@ -153,13 +153,11 @@ def fitted(batch: Batch) -> Batch:
     flags = [part.present for part in parts]
     present = emit.add("Where", [emit.unsqueeze(singles[0], 1, label), flags[1], flags[0]], label)
     end = emit.add("Add", [batch.vector(size), _zero_if(emit, fits)], label)
-    present = emit.add("Slice", [present, batch.vector(0), end, batch.vector(1)], label)
+    present = emit.cut(present, 0, end, 1, label)
     for operand, part, single in zip(operands, parts, singles, strict=True):
         index, rank = batch.operands.index(operand), len(operand.fact.shape or ())
-        axis = batch.vector(rank + part.axis + 1)
-        first = [operand.value, batch.vector(0), batch.vector(1), axis]
-        single = emit.unsqueeze(single, tuple(range(1, 1 + rank)), label)
-        one = emit.add("Slice", first, label)
+        single = emit.lift(single, rank, label)
+        one = emit.cut(operand.value, 0, 1, rank + part.axis + 1, label)
         value = emit.add("Where", [single, one, operand.value], label)
         how = Partial(part.axis, size, present, False)
         batch = batch.replaced(index, dataclasses.replace(operand, value=value, partial=how))
@@ -222,7 +220,7 @@ def common_length(emit: Builder, partial: Partial) -> Value:
     counts, zero = _counts(emit, partial), emit.vector((0,), "zero")
     # The spare zero is the first length where there are no iterations.
     spare = emit.concat([counts, zero], 0, "counts")
-    first = emit.add("Slice", [spare, zero, emit.vector((1,), "one")], "first")
+    first = emit.slice(spare, 0, 1, "first")
     alike = _zero_if(emit, emit.add("Equal", [counts, first], "same"))
     return emit.add("Add", [first, alike], "length")
 
@@ -267,7 +265,7 @@ def _in_place(batch: Batch, index: int) -> Value:
     if part.present is None:
         raise Unbatchable(DIFFERING)
     present, label = part.present, batch.label("_present")
-    return batch.emit.unsqueeze(present, axes, label) if axes else present
+    return batch.emit.unsqueeze(present, axes, label)
 
 
 # Windows that an end cuts ------------------------------------------------------------------------
@@ -293,9 +291,8 @@ def part_of(batch: Batch) -> Value:
     end = size - lacking if lacking else min(ends[0], size)
     if steps != [1] or starts[0] < 0 or starts[0] >= end:
         raise Unbatchable(DIFFERING)
-    emit, start = batch.emit, batch.vector(starts[0])
-    value, place = batch.require(0).value, batch.vector(rank + part.axis + 1)
-    cut = emit.add("Slice", [value, start, batch.vector(end), place], batch.label())
+    emit, value, place = batch.emit, batch.require(0).value, rank + part.axis + 1
+    cut = emit.cut(value, starts[0], end, place, batch.label())
     ahead = [batch.vector(starts[0] + lacking), batch.vector(end + lacking), batch.vector(1)]
     present = emit.once("Slice", [part.present, *ahead], "present")
     return batch.partial(cut, Partial(part.axis, end - starts[0], present, False))
@@ -560,7 +557,7 @@ def _of_rows(
         return emit.unsqueeze(total, axis + 1, batch.label("_kept"))
     # Axes before the joined one stand one place further since the transposition.
     dropped = tuple(place + (place < axis) for place in beside)
-    return emit.squeeze(total, dropped, batch.label("_sum")) if dropped else total
+    return emit.squeeze(total, dropped, batch.label("_sum"))
 
 
 def _others(batch: Batch, axes: Collection[int], axis: int) -> int:
@@ -591,7 +588,7 @@ def _divided(batch: Batch, total: Value, count: Value, others: int, axes: Collec
     if others != 1:
         count = emit.add("Mul", [count, batch.number(others, "_count")], label)
     if batch.varies(0) or batch.part(0).bounds is not None:
-        count = emit.unsqueeze(count, tuple(range(1, 1 + rank)), label) if rank else count
+        count = emit.lift(count, rank, label)
     elif not rank:
         count = emit.squeeze(count, 0, label)
     return emit.add("Div", [total, count], batch.label())
@@ -609,9 +606,7 @@ def _zero_of_nothing(batch: Batch, result: Value, some: Value, axes: Collection[
         some: truth values of shape [iterations], true if there is an element.
         axes: the reduced axes.
     """
-    rank = _rank_without(batch, axes)
-    if rank:
-        some = batch.emit.unsqueeze(some, tuple(range(1, 1 + rank)), batch.label("_some"))
+    some = batch.emit.lift(some, _rank_without(batch, axes), batch.label("_some"))
     return batch.emit.add("Where", [some, result, batch.number(0, "_zero")], batch.label())
 
 

@@ -179,7 +179,7 @@ def _matrix(batch: Batch, index: int, rank: int, is_left: bool) -> Value:
         value = batch.emit.unsqueeze(value, first if is_left else first + 1, name)
         own = 2
     if batched and own < rank:
-        value = batch.emit.unsqueeze(value, tuple(range(1, 1 + rank - own)), name)
+        value = batch.emit.lift(value, rank - own, name)
     return value
 
 

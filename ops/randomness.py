@@ -45,8 +45,7 @@ class Dropout(KeepsShape, PassesAxes):
         """Require a valid ratio."""
         ratio = premises.node.input(1)
         if ratio is not None:
-            constant = ratio.constant
-            number = constant.numpy() if constant is not None and constant.is_readable else -1
+            number = np.array(-1) if ratio.array is None else ratio.array
             require(bool(np.all((number >= 0) & (number < 1))), "its ratio may be out of range")
 
     def draws_random_numbers(self, node: Node) -> bool:
@@ -58,10 +57,7 @@ class Dropout(KeepsShape, PassesAxes):
         if opset < 12:
             return False
         training = node.input(2)
-        if training is None:
-            return False
-        constant = training.constant
-        return constant is None or not constant.is_readable or bool(constant.numpy().any())
+        return training is not None and (training.array is None or bool(training.array.any()))
 
 
 def draws_random_numbers(node: Node) -> bool:

@@ -94,8 +94,7 @@ def window_at(
         return None
     moved = batch.emit.add("Mul", [batch.iterations, batch.vector(stride)], batch.label("_end"))
     end = batch.emit.add("Add", [moved, batch.vector(first + size - stride)], batch.label("_end"))
-    bounds = [batch.vector(first), end, batch.vector(axis)]
-    rows = batch.emit.add("Slice", [data, *bounds], batch.label("_rows"))
+    rows = batch.emit.cut(data, first, end, axis, batch.label("_rows"))
     return Window(rows, axis, stride, size, *whole)
 
 
@@ -150,10 +149,9 @@ def joined_windows(batch: Batch, window: Window, rows: Value) -> Value:
 
 def _step(batch: Batch, early: Value, late: Value, first: int, second: int) -> Value:
     """Join the reductions of `first` elements with those of the next `second` ones."""
-    zero, label = batch.vector(0), batch.label("_part")
-    before = batch.emit.add("Slice", [early, zero, batch.vector(-second), zero], label)
-    end = batch.vector(LAST_OF_64_BITS)
-    after = batch.emit.add("Slice", [late, batch.vector(first), end, zero], label)
+    label = batch.label("_part")
+    before = batch.emit.cut(early, 0, -second, 0, label)
+    after = batch.emit.cut(late, first, LAST_OF_64_BITS, 0, label)
     kind = JOINS.get(batch.node.op_type, "Add")
     return batch.emit.add(kind, [before, after], batch.label("_joined"))
 
@@ -219,7 +217,7 @@ def _within_reach(
     if kind is not Kind.SUFFIX:
         ends = emit.concat([first, bounds.end], 0, label)
         last = emit.reduce("ReduceMax", ends, (0,), label, 1)
-    rows = emit.add("Slice", [data, first, last, batch.vector(axis)], label)
+    rows = emit.cut(data, first, last, axis, label)
     if kind is Kind.PREFIX:
         return rows, bounds
     start, end = (emit.add("Sub", [end, first], label) for end in (bounds.start, bounds.end))
@@ -234,7 +232,7 @@ def inside(batch: Batch, bound: Value, size: Value) -> Value:
     negative = emit.add("Less", [bound, zero], label)
     back = emit.add("Add", [bound, size], label)
     bound = emit.add("Where", [negative, back, bound], label)
-    return emit.add("Min", [emit.add("Max", [bound, zero], label), size], label)
+    return emit.clamp(bound, zero, size, label)
 
 
 def joined_between(batch: Batch, bounds: Bounds, rows: Value, rest: Sequence[Dimension]) -> Value:
@@ -309,8 +307,7 @@ def _in_windows(batch: Batch, rows: Value, bounds: Bounds, rest: Sequence[Dimens
         total = _of_two(batch, rows, start, longest, rest)
     # An empty window stands over rows of others, whose reduction must not show.
     some = emit.add("Greater", [lengths, batch.vector(0)], label)
-    if batch.rank(0) > 1:
-        some = emit.unsqueeze(some, tuple(range(1, batch.rank(0))), label)
+    some = emit.lift(some, batch.rank(0) - 1, label)
     nothing = neutral(batch) if batch.node.op_type in JOINS else batch.number(0)
     return emit.add("Where", [some, total, nothing], label)
 

@@ -9,6 +9,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.ranks import Ranks
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape, constant_fact, content_from
+from ...facts.magnitudes import LAST_OF_64_BITS
 from ...facts.polynomial import Dimension
 from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
@@ -218,9 +219,7 @@ class Feeding(Iterations):
 
     def _iteration(self, rank: int) -> Operand:
         """Emit the iteration numbers, of the rank that the body declares."""
-        numbers = self._range(self._limit())
-        if rank:
-            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "iteration")
+        numbers = self.emit.lift(self._range(self._limit()), rank, "iteration")
         shape = (Dimension.constant(1),) * rank
         number = content_from(self.number).reshape((1,) * rank)
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, shape, number))
@@ -295,10 +294,22 @@ class Feeding(Iterations):
             self.reversals[value], self.reversals[other] = other, value
         return self.reversals[value]
 
-    def cut(self, value: Value, *bounds: list[int]) -> Value:
-        """Emit a Slice by starts, ends, axes, steps."""
-        vectors = [self.integers(*numbers) for numbers in bounds]
-        return self.emit.add("Slice", [value, *vectors], f"{value.name}_cut")
+    def cut(self, value: Value, start: int, end: int, axis: int = 0) -> Value:
+        """Emit a part of an axis."""
+        return self.emit.cut(value, start, end, axis, f"{value.name}_cut")
+
+    def before(self, rows: Value) -> Value:
+        """Emit all rows but the last: of states, those before each iteration."""
+        return self.cut(rows, 0, -1)
+
+    def after(self, rows: Value) -> Value:
+        """Emit all rows but the first: of states, those after each iteration."""
+        return self.cut(rows, 1, LAST_OF_64_BITS)
+
+    def final(self, rows: Value, label: str) -> Value:
+        """Emit the row after the last iteration, of rows with the initial one first."""
+        row = self.emit.add("Gather", [rows, self.iterations], "last", axis=0)
+        return self.emit.squeeze(row, 0, label)
 
     # Batched values ------------------------------------------------------------------------------
 

@@ -386,6 +386,11 @@ def declaration(name: str, type_: onnx.TypeProto | None) -> onnx.ValueInfoProto:
     return info
 
 
+def scalar_declaration(name: str, elem_type: int) -> onnx.ValueInfoProto:
+    """The declaration of a scalar."""
+    return onnx.helper.make_tensor_value_info(name, elem_type, ())
+
+
 def row_type(value: Value | None) -> onnx.TypeProto | None:
     """The type of one row of a batch; None without a declared element type."""
     if value is None or value.elem_type is None:

@@ -555,9 +555,7 @@ def counter(
     numbers = feeding.numbers(one_more)
     if counts_iterations(state, loop_view) and elem_type == onnx.TensorProto.INT64:
         return numbers, content_from(feeding.number)
-    numbers = emit.add("Cast", [numbers], "numbers", to=elem_type)
-    if shape:
-        numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + len(shape))), "numbers")
+    numbers = emit.lift(emit.add("Cast", [numbers], "numbers", to=elem_type), len(shape), "numbers")
     offset = emit.add("Mul", [numbers, step.value], "added")
     joined = emit.add(node.op_type, [initial.value, offset], state.argument.name)
     return joined, _elements(

@@ -59,9 +59,7 @@ class Store:
     @property
     def update(self) -> Value:
         """The written rows."""
-        value = self.node.inputs[1 if self.grows else 2]
-        assert value is not None
-        return value
+        return self.node.operand(1 if self.grows else 2)
 
     @property
     def keeps_axis(self) -> bool:

@@ -42,6 +42,7 @@ from ..iteration.loop_view import (
     add_holder,
     declaration,
     move_axis,
+    scalar_declaration,
 )
 from ..iteration.splice import add_input, fact_declaration, is_used, set_own_outputs, set_results
 from ..vectorize.batch_interpreter import Batcher
@@ -254,8 +255,10 @@ class BlockFeeding(Feeding):
         """Enter the body of the Loop; the number of a block, the condition and the states."""
         header = empty_header(self.loop_view.body.header.name)
         body = self.graph.add_body(self.loop, "body", header)
-        number = body.add_input("block_number", _scalar("block_number", onnx.TensorProto.INT64))
-        holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
+        number = body.add_input(
+            "block_number", scalar_declaration("block_number", onnx.TensorProto.INT64)
+        )
+        holds = body.add_input("holds", scalar_declaration("holds", onnx.TensorProto.BOOL))
         self.emit = Builder(body, room=self.around.room)
         states = []
         for state in self.carried.states:
@@ -280,7 +283,7 @@ class BlockFeeding(Feeding):
             maximum, start = self.length or self.block, self.holds
             self._enter_same(maximum, Fact(onnx.TensorProto.INT64, ()))
             self._enter_same(start, Fact(onnx.TensorProto.BOOL, ()))
-            iteration = Value("number", _scalar("number", onnx.TensorProto.INT64))
+            iteration = Value("number", scalar_declaration("number", onnx.TensorProto.INT64))
         scanned = []
         for one in view.scan_inputs:
             rows = self._operands[one.argument]
@@ -330,8 +333,7 @@ class BlockFeeding(Feeding):
 
     def _iteration(self, rank: int) -> Operand:
         """The iteration numbers of a block, whose symbolic elements say nothing of their order."""
-        numbers, axes = self._places, tuple(range(1, 1 + rank))
-        numbers = self.emit.unsqueeze(numbers, axes, "iteration") if rank else numbers
+        numbers = self.emit.lift(self._places, rank, "iteration")
         return Operand(numbers, True, Fact(onnx.TensorProto.INT64, (Dimension.constant(1),) * rank))
 
     def elements(self, scanned: ScanInput) -> Operand:
@@ -463,7 +465,7 @@ class BlockLoop:
         """Set the outputs of the new Loop's body, and emit the residual loop."""
         feeding, body = self.feeding, self.feeding.emit.graph
         results = [self._final(state) for state in feeding.inner.states]
-        infos = [_scalar("holds", onnx.TensorProto.BOOL)]
+        infos = [scalar_declaration("holds", onnx.TensorProto.BOOL)]
         infos += [fact_declaration(s.argument, self._inference) for s in feeding.inner.states]
         for one in used_outputs(feeding.inner):
             results.append(feeding.padded(self._block_rows(one)))
@@ -499,9 +501,8 @@ class BlockLoop:
         dropped = [] if self._certain else self._zero_iterations.of(stacked)
         label = stacked.result.name
         rows = self._joined(blocks, shape, dropped)
-        bounds = [feeding.integers(0), feeding.count, feeding.integers(0)]
         # The last block repeats an iteration; behind the trip count its rows mean nothing.
-        rows = emit.add("Slice", [rows, *bounds], label)
+        rows = emit.cut(rows, 0, feeding.count, 0, label)
         if dropped and stacked.output is not None:
             stacked.output.info = None  # its sizes are 0 without iterations
         if stacked.backward:
@@ -555,10 +556,6 @@ def _rows_info(stacked: ScanOutput, inference: ShapeInference) -> onnx.ValueInfo
     sizes = [None, *(dim.value for dim in shape_of_row(stacked, inference))]
     type_ = onnx.helper.make_tensor_type_proto(elem_type, sizes)
     return declaration(stacked.result.name, type_)
-
-
-def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
-    return declaration(name, onnx.helper.make_tensor_type_proto(elem_type, []))
 
 
 def find_sums(

@@ -124,8 +124,7 @@ def _compared_before(
     loop: Node, reader: ConditionReader, comparisons: Sequence[Comparison], flags: Sequence[Part]
 ) -> frozenset[Comparison | Part] | None:
     """Parts of the body's condition that the initial one includes; None if it has others."""
-    start = loop.input(1)
-    assert start is not None
+    start = loop.operand(1)
     # It stays the initial condition: a false one means no iteration, whatever the trip count.
     if start.constant is not None:
         return None
@@ -171,11 +170,9 @@ def _deciding(body: Graph, condition: Value) -> Iterator[Part]:
 
 def count_exits(loop: Node, plan: ExitPlan, emitter: Builder) -> Value:
     """Emit the trip count of the exits that count."""
-    most = loop.input(0)
     if not plan.exits and not plan.flags:
-        assert most is not None
-        return most
-    return TripCountFormulas(emitter).least(plan.exits, plan.flags, most)
+        return loop.operand(0)
+    return TripCountFormulas(emitter).least(plan.exits, plan.flags, loop.input(0))
 
 
 def end_by_count(graph: Graph, loop: Node, plan: ExitPlan, iterations: Value) -> None:

@@ -389,10 +389,8 @@ class ScanSources:
     def add_numbers(self) -> None:
         """Scan the iteration numbers, of the rank that the body declares."""
         assert self.loop_view.iteration is not None
-        numbers, rank = self._iota, len(self.loop_view.iteration.shape or ())
-        if rank:
-            numbers = self.emit.unsqueeze(numbers, tuple(range(1, 1 + rank)), "numbers")
-        self.values.append(numbers)
+        rank = len(self.loop_view.iteration.shape or ())
+        self.values.append(self.emit.lift(self._iota, rank, "numbers"))
         self.backward.append(False)
 
     def _indices(self, selection: Selection) -> Value:

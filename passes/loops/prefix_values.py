@@ -323,9 +323,9 @@ class PrefixBody:
         if operand is None or operand.partial is None or value in self._own or value in self._cut:
             return
         axis = len(operand.fact.dims) + operand.partial.axis
-        start, axes = self.emit.vector((0,), "start"), self.emit.vector((axis,), "axes")
-        bounds = [start, operand.partial.count, axes]
-        self._cut[value] = self.emit.add("Slice", [operand.value, *bounds], value.name)
+        count = operand.partial.count
+        assert count is not None
+        self._cut[value] = self.emit.cut(operand.value, 0, count, axis, value.name)
 
     def _compute(self, node: Node) -> bool:
         """Compute a node from whole values; false where no rule serves."""
@@ -398,8 +398,7 @@ class PrefixBody:
         shape = None if view is None else self._fact(view.source).shape
         if view is None or not shape or view.start != 0 or (shape[view.axis].value or 0) < _MANY:
             return
-        bounds = [self.emit.vector((0,), "start"), length.of.total]
-        inputs = [view.source, *bounds, self.emit.vector((view.axis,), "axes")]
-        whole = self.emit.add("Slice", inputs, node.output().name)
+        label, total = node.output().name, length.of.total
+        whole = self.emit.cut(view.source, 0, total, view.axis, label)
         varies = self._varies(view.source, None)
         self._enter(node.output(), whole, view.axis, length, varies, own=True)

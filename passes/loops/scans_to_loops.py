@@ -35,6 +35,7 @@ from ..iteration.loop_view import (
     declaration,
     move_axis,
     read_replaceable,
+    scalar_declaration,
 )
 from ..iteration.splice import add_input, all_labels, is_used, set_own_outputs
 from ..scans.shapes import ScanShapes, Size, emit_sizes
@@ -175,13 +176,13 @@ class _Conversion:
             for value, fact in zip(scan.outputs, [*facts, *plan.elements], strict=True)
         ]
         body = loop.graph.add_body(loop, "body", scan.header)
-        number = body.add_input("i", _scalar("i", onnx.TensorProto.INT64))
-        holds = body.add_input("holds", _scalar("holds", onnx.TensorProto.BOOL))
+        number = body.add_input("i", scalar_declaration("i", onnx.TensorProto.INT64))
+        holds = body.add_input("holds", scalar_declaration("holds", onnx.TensorProto.BOOL))
         states = [add_input(body, state.argument, inference) for state in loop_view.states]
         elements = self._elements(Builder(body), loop_view, number, last)
         template = Template(scan, body, fold=self.fold)
         results = template.instantiate([*states, *elements])
-        flag = _scalar("holds", onnx.TensorProto.BOOL)
+        flag = scalar_declaration("holds", onnx.TensorProto.BOOL)
         set_own_outputs(body, [holds, *results], [flag, *infos], first=1)
 
     def _elements(
@@ -239,7 +240,3 @@ def _unknown_sizes(
     if opset < ALLOWZERO:
         raise Obstacle(f"{where} are not constant; convert to opset {ALLOWZERO} first")
     return sizes
-
-
-def _scalar(name: str, elem_type: int) -> onnx.ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(name, elem_type, ())

@@ -34,6 +34,7 @@ import onnx
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Shape
+from ...facts.magnitudes import LAST_OF_64_BITS
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
@@ -261,8 +262,7 @@ class _Stores:
             return None
         if reduction_of(node) != "none" or node.op.references:
             return None
-        _, at, update = node.inputs
-        assert at is not None
+        at, update = node.operand(1), node.inputs[2]
         numbers, shape = unmoved(at).producer, self._inference.fact(at).shape
         start = None if numbers is None or not numbers.is_op("Range") else numbers.inputs[0]
         if start is None or update is None or len(shape or ()) != 2:
@@ -308,9 +308,6 @@ def _is_end(bound: Dimension | None, size: Dimension) -> bool:
     if bound is None or bound == size or bound.value is None:
         return bound is not None and bound == size
     return bound.value >= (np.iinfo(np.int32).max if size.value is None else size.value)
-
-
-_END = np.iinfo(np.int64).max
 
 
 def slice_writes(loop_view: LoopView, places: Places) -> list[str]:
@@ -370,13 +367,13 @@ class _Writes:
         ):
             return False
         emit, cuts = Builder(self._body), dict[Value, Value]()
-        start: Value | None = None
+        start: Value | int = 0
         for part, value in zip(parts, node.outputs, strict=True):
-            end = None if part is parts[-1] else part
-            if start is not None and end is not None:
+            end: Value | int = LAST_OF_64_BITS if part is parts[-1] else part
+            if isinstance(start, Value) and isinstance(end, Value):
                 end = emit.add("Add", [start, end], "end")
             if value is not None:
-                cuts[value] = self._cut(emit, state.argument, start, end, axis, value.name)
+                cuts[value] = emit.cut(state.argument, start, end, axis, value.name)
             start = end
         replace_values(self._body, cuts)
         self._body.remove(node)
@@ -408,11 +405,11 @@ class _Writes:
             return False
         emit = Builder(self._body)
         missing = tuple(range(len(whole) - len(own)))
-        row = emit.unsqueeze(row, missing, "row") if missing else row
+        row = emit.unsqueeze(row, missing, "row")
         at = emit.add("Reshape", [place, emit.vector((1,), "one")], "place")
         behind = emit.add("Add", [at, emit.vector((1,), "one")], "behind")
-        before = self._cut(emit, state.argument, None, at, axis, "before")
-        after = self._cut(emit, state.argument, behind, None, axis, "after")
+        before = emit.cut(state.argument, 0, at, axis, "before")
+        after = emit.cut(state.argument, behind, LAST_OF_64_BITS, axis, "after")
         new = emit.add("Concat", [before, row, after], node.output().name, axis=axis)
         replace_values(self._body, {node.output(): new})
         self._body.remove(node)
@@ -420,8 +417,7 @@ class _Writes:
 
     def _mask(self, node: Node, state: State, shape: Shape) -> tuple[Value, int, Value] | None:
         """The place that a mask has, its axis and the row; None for another Where."""
-        mask, one, other = node.inputs
-        assert mask is not None
+        mask, (one, other) = node.operand(0), node.inputs[1:]
         sizes = self._inference.fact(mask).shape
         source, is_opposite = unmoved(mask).producer, False
         if source is not None and source.is_op("Not") and source.inputs[0] is not None:
@@ -441,22 +437,6 @@ class _Writes:
                 inside = self._places.is_inside(index, shape[axis])
                 return (place, axis, row) if inside else None
         return None
-
-    def _cut(
-        self,
-        emit: Builder,
-        buffer: Value,
-        start: Value | None,
-        end: Value | None,
-        axis: int,
-        label: str,
-    ) -> Value:
-        """Emit the rows of a buffer between two places."""
-        ends: Sequence[Value] = [
-            emit.vector((default,), "bound") if value is None else value
-            for value, default in ((start, 0), (end, _END))
-        ]
-        return emit.add("Slice", [buffer, *ends, emit.vector((axis,), "axis")], label)
 
 
 def carry_rows_first(loop_view: LoopView, inference: ShapeInference) -> State | None:
@@ -513,9 +493,8 @@ def _column_of(node: Node, inference: ShapeInference) -> Value | None:
         return None
     if any(own is None or len(own) != 2 or own[0] != shape[0] or own[1] != 1 for own in sizes):
         return None
-    numbers, place = pairs.inputs
-    assert numbers is not None
-    if not counts_all(numbers, shape[0], inference):
+    place = pairs.inputs[1]
+    if not counts_all(pairs.operand(0), shape[0], inference):
         return None
 
     def is_one(value: Value) -> bool:
@@ -601,8 +580,7 @@ class _Layout:
             return
         elif node.is_op("ScatterND") and axis == 1 and (at := _column_of(node, self._inference)):
             place = emit.reshape(at, (1, 1), "place")
-            assert node.inputs[2] is not None
-            row = emit.unsqueeze(node.inputs[2], 0, "row")
+            row = emit.unsqueeze(node.operand(2), 0, "row")
             self._enter(node, emit.apply(node.op, [moved, place, row], label))
         elif node.is_op("Transpose") and _turns(node, self._perm):
             self._enter(node, None)

@@ -85,9 +85,8 @@ class Weights:
 
     def block(self, value: Value) -> Block:
         """The elements of a constant value; the value outside for others."""
-        tensor = value.constant
-        if tensor is not None and tensor.is_readable and not tensor.is_sparse:
-            return tensor.numpy()
+        if value.array is not None and value.constant and not value.constant.is_sparse:
+            return value.array
         operand = self.same(value)
         if operand.batched:
             raise Unfit(
@@ -117,8 +116,7 @@ class Weights:
             return block
         if not isinstance(block, Value):
             return block[(slice(None),) * axis + (slice(start, start + size),)]
-        bounds = [self.emit.vector((bound,), "k") for bound in (start, start + size, axis)]
-        return self.emit.add("Slice", [block, *bounds], f"{block.name}_part")
+        return self.emit.cut(block, start, start + size, axis, f"{block.name}_part")
 
     def scale(self, block: Block, factor: float) -> Block:
         """Multiply a block by a number.

@@ -25,7 +25,7 @@ from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import MIN_OF_INTEGERS
-from ..iteration.loop_view import add_holder, declaration
+from ..iteration.loop_view import add_holder, declaration, scalar_declaration
 
 _END = np.iinfo(np.int64).max
 MOST_STEP_BYTES = 256
@@ -88,10 +88,8 @@ def joins_rows(loop: Node) -> bool:
         if node is None or not node.is_op(op_type):
             return False
         count = node.input(0)
-    tensor = None if count is None else count.constant
-    if tensor is None or not tensor.is_readable:
-        return False
-    numbers = tuple(tensor.numpy().reshape(-1).tolist())
+    array = None if count is None else count.array
+    numbers = () if array is None else tuple(array.reshape(-1).tolist())
     return len(numbers) > 1 and numbers == DISTANCES[-len(numbers) :]
 
 
@@ -225,8 +223,8 @@ def _by_loop(
     labels = [f"{row.name}_all" for row in rows]
     loop = add_holder(emit.graph, Operator("Loop"), {}, ["body"], [steps, holds, *rows], labels)
     body = emit.graph.add_body(loop, "body", empty_header("doubling"))
-    flag = onnx.helper.make_tensor_value_info("holds", onnx.TensorProto.BOOL, ())
-    number = onnx.helper.make_tensor_value_info("step", onnx.TensorProto.INT64, ())
+    flag = scalar_declaration("holds", onnx.TensorProto.BOOL)
+    number = scalar_declaration("step", onnx.TensorProto.INT64)
     step, condition = body.add_input("step", number), body.add_input("holds", flag)
     infos = [_declare_rows(fact, axis) for fact in facts]
     before = [body.add_input("rows", info) for info in infos]

@@ -149,9 +149,7 @@ class ScanShapes:
         located, sizes = self._sizes[index], list[Size]()
         for size in located or ():
             if isinstance(size, _ReadAxis):
-                value = self.node.inputs[size.position]
-                assert value is not None
-                size = ValueAxis(value, size.axis)
+                size = ValueAxis(self.node.operand(size.position), size.axis)
             if size is None or (isinstance(size, ValueAxis) and size.value.graph is None):
                 return None  # unknown, or a captured value that something else has replaced
             sizes.append(size)

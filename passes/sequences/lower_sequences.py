@@ -163,8 +163,7 @@ class _Lowering:
         return KnownSequence(tuple([plain(v) for v in node.inputs if v is not None]))
 
     def sequence_insert(self, graph: Graph, node: Node) -> Structure:
-        old, element = self.structures.sequence(node.input(0)), node.input(1)
-        assert element is not None
+        old, element = self.structures.sequence(node.input(0)), node.operand(1)
         # The place after the last element is valid, and the default (SequenceInsert 11).
         at = position(node.input(2), -old.count, old.count, old.count)
         return old.insert(at, plain(element))
@@ -613,10 +612,8 @@ class Parts:
     """
 
     def __init__(self, node: Node, emitter: Builder, inference: ShapeInference) -> None:
-        source = node.inputs[0]
-        assert source is not None
         self.node = node
-        self.source = source
+        self.source = source = node.operand(0)
         self.emitter = emitter
         self.axis: int = node.attribute("axis", 0)
         split = node.input(1)

@@ -52,9 +52,7 @@ def as_select(
         source: the value of which an input of a body is a part, and which part; None for others.
     """
     if node.is_op("Where"):
-        condition, one, other = node.inputs
-        assert condition is not None and one is not None and other is not None
-        return condition, one, other
+        return node.operand(0), node.operand(1), node.operand(2)
     if len(node.inputs) != 2 or not node.is_op("Max", "Or"):
         return None
     first, second = (None if value is None else value.producer for value in node.inputs)
@@ -76,11 +74,8 @@ def as_select(
 
 
 def _is_least(value: Value | None) -> bool:
-    tensor = None if value is None else value.constant
-    if tensor is None or not tensor.is_readable:
-        return False
-    array = tensor.numpy()
-    return array.dtype.kind == "f" and bool(np.all(np.isneginf(array)))
+    array = None if value is None else value.array
+    return array is not None and array.dtype.kind == "f" and bool(np.all(np.isneginf(array)))
 
 
 def _is_opposite(
@@ -111,8 +106,8 @@ def _are_parts(node: Node, other: Node) -> bool:
 
 
 def _is_true(value: Value | None) -> bool:
-    tensor = None if value is None else value.constant
-    return tensor is not None and tensor.is_readable and bool(np.all(tensor.numpy()))
+    array = None if value is None else value.array
+    return array is not None and bool(np.all(array))
 
 
 def broadcasting(

@@ -178,9 +178,7 @@ def _reduced(body: Graph, state: State, places: Places) -> Write | None:
     if reduction == "none":
         write = _combined(body, state, node, places)
     elif len(body.uses(state.argument)) == 1:
-        _, index, element = node.inputs
-        assert index is not None and element is not None
-        write = Write(state, node, element, index, reduction)
+        write = Write(state, node, node.operand(2), node.operand(1), reduction)
     if write is None or body.root.opset() < _OPSETS.get(write.reduction, 1 << 30):
         return None
     return write if _has_places(write, places) else None
@@ -188,9 +186,7 @@ def _reduced(body: Graph, state: State, places: Places) -> Write | None:
 
 def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | None:
     """Match a Scatter of what a node computes of the element at the same place."""
-    inference = places.inference
-    _, index, update = node.inputs
-    assert index is not None and update is not None
+    inference, index, update = places.inference, node.operand(1), node.operand(2)
     combine = unmoved(update, body).producer
     if combine is None or not combine.is_op(*_REDUCTIONS) or len(combine.inputs) != 2:
         return None
@@ -391,7 +387,7 @@ class FinalValue:
         whole = write.flag is None and self._is_whole(index.fact)
         if write.node.is_op("ScatterND") and whole:
             inner = tuple(range(1, len(index.fact.shape)))
-            return self._emit.squeeze(rows, inner, "rows") if inner else rows
+            return self._emit.squeeze(rows, inner, "rows")
         # Places are distinct, so the order in which a runtime writes them does not matter.
         indices = self._let_in(index.value)
         if write.node.is_op("ScatterElements"):

@@ -139,8 +139,7 @@ class NodeBatcher(abc.ABC):
 
     def lift(self, vector: Value, rank: int) -> Value:
         """Append axes of size 1 to a vector with an element for each iteration."""
-        axes = tuple(range(1, 1 + rank))
-        return self.emit.unsqueeze(vector, axes, f"{vector.name}_lifted") if axes else vector
+        return self.emit.lift(vector, rank, f"{vector.name}_lifted")
 
     def _compute_plain(self, node: Node) -> None:
         if any(map(self.is_partial, node.inputs)):
@@ -396,8 +395,7 @@ class Batcher(NodeBatcher):
             return
         fact = dataclasses.replace(self.inference.fact(state.initial), content=content)
         # An iteration reads the state before it: all values but the final one.
-        value = self.feeding.cut(joined, [0], [-1], [0])
-        self.operands[state.argument] = Operand(value, True, fact)
+        self.operands[state.argument] = Operand(self.feeding.before(joined), True, fact)
 
     # Nodes ---------------------------------------------------------------------------------------
 
@@ -418,7 +416,7 @@ class Batcher(NodeBatcher):
             return None
         all_rows, axis = self.feeding.rows(rows, axis, node.output().name), axis % len(shape)
         inner = tuple(range(1 + axis, 1 + axis + len(place.shape or ())))
-        return self.emit.unsqueeze(all_rows, inner, node.output().name) if inner else all_rows
+        return self.emit.unsqueeze(all_rows, inner, node.output().name)
 
     # Outputs -------------------------------------------------------------------------------------
 
@@ -427,10 +425,7 @@ class Batcher(NodeBatcher):
         if state in self._collected:
             return self._collected[state]
         # There is one value more than iterations: at index 0, without iterations, the initial one.
-        last = self.emit.add(
-            "Gather", [self._values[state], self.feeding.iterations], "last", axis=0
-        )
-        return self.emit.squeeze(last, 0, state.result.name)
+        return self.feeding.final(self._values[state], state.result.name)
 
     def stack(
         self, stacked: ScanOutput, dropped: Sequence[int] = (), sizes: Sequence[int] = ()
@@ -473,8 +468,7 @@ class Batcher(NodeBatcher):
             )
             alone = self.feeding.integers(sizes[place])
             length = self.emit.add("Where", [some, length, alone], "length")
-        bounds = [self.feeding.integers(0), length, self.feeding.integers(place + 1)]
-        return operand, self.emit.add("Slice", [operand.value, *bounds], result.name)
+        return operand, self.emit.cut(operand.value, 0, length, place + 1, result.name)
 
     def _empty_axes(self, value: Value, axes: list[int]) -> Value:
         """Cut some axes of a value to size 0 without iterations."""

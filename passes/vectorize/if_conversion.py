@@ -142,12 +142,12 @@ class InlineBatcher(NodeBatcher):
         """Test for a node that cannot fail at index 0: a Gather along a nonempty axis."""
         if not node.is_op("Gather"):
             return False
-        data, indices = (self.known(_input(node, index)).fact for index in (0, 1))
+        data, indices = (self.known(node.operand(index)).fact for index in (0, 1))
         axis = normal_axis(node, data)
         if data.shape is None or axis is None or indices.shape is None:
             return False
         some = self.extent.never_negative(data.shape[axis] - 1)
-        return some or self._is_always_read(_input(node, 0), axis)
+        return some or self._is_always_read(node.operand(0), axis)
 
     def _is_always_read(self, data: Value, axis: int) -> bool:
         """Test for an axis that every iteration reads, so that it is not empty."""
@@ -156,7 +156,7 @@ class InlineBatcher(NodeBatcher):
             and node.input(0) is data
             and normal_axis(node, self.fact(data)) == axis
             # A vector of indices may be empty, and reads nothing then.
-            and self.inference.fact(_input(node, 1)).shape == ()
+            and self.inference.fact(node.operand(1)).shape == ()
             for node in self.feeding.loop_view.body.unordered_nodes()
         )
 
@@ -164,7 +164,7 @@ class InlineBatcher(NodeBatcher):
         """The operands of a node, with safe indices."""
         operands = super().operands_of(node)
         if node is self._clamped:
-            operands[1] = self._clamp(_input(node, 1))
+            operands[1] = self._clamp(node.operand(1))
         return operands
 
     def _clamp(self, indices: Value) -> Operand:
@@ -185,12 +185,6 @@ def normal_axis(node: Node, data: Fact) -> int | None:
     return axis % rank if -rank <= axis < rank else None
 
 
-def _input(node: Node, index: int) -> Value:
-    value = node.inputs[index]
-    assert value is not None
-    return value
-
-
 # Ifs ---------------------------------------------------------------------------------------------
 
 
@@ -203,7 +197,8 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
     Raises:
         Unbatchable: a branch that may fail where it does not run, or an output without a select.
     """
-    flags = _condition(node, around)
+    obstacle = f"{node}, whose condition may not be of one element"
+    flags = elements(node.operand(0), around, obstacle)
     branches, results = [node.body(name) for name in BRANCHES], []
     for branch, mask in zip(branches, _masks(flags, around), strict=True):
         batcher = InlineBatcher(around, mask)
@@ -225,15 +220,12 @@ def compute_choice(node: Node, around: NodeBatcher) -> list[Fact]:
     return facts
 
 
-def _condition(node: Node, around: NodeBatcher) -> Value:
-    """The batched condition of an If, a vector."""
-    value = _input(node, 0)
-    operand, shape = around.operand(value), around.fact(value).shape
+def elements(value: Value, around: NodeBatcher, obstacle: str) -> Value:
+    """Emit the only elements of a value in all iterations, a vector."""
+    shape = around.fact(value).shape
     if shape is None or any(dim != 1 for dim in shape):
-        raise Unbatchable(f"holds {node}, whose condition may not be of one element")
-    axes = tuple(range(1, 1 + len(shape)))
-    every = around.every(value) if not operand.batched else operand.value
-    return around.emit.squeeze(every, axes, value.name) if axes else every
+        raise Unbatchable(f"holds {obstacle}")
+    return around.emit.squeeze(around.every(value), tuple(range(1, 1 + len(shape))), value.name)
 
 
 def _masks(flags: Value, around: NodeBatcher) -> list[Value]:

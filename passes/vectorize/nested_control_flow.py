@@ -44,7 +44,7 @@ from ..iteration.loop_view import (
 from ..iteration.splice import own_output
 from ..utils.select import select
 from .batch_interpreter import NodeBatcher
-from .if_conversion import InlineBatcher, compute_call, compute_choice
+from .if_conversion import InlineBatcher, compute_call, compute_choice, elements
 
 
 class _Body(NodeBatcher):
@@ -133,8 +133,7 @@ def _result_infos(
 
 
 def _compute_if(node: Node, around: NodeBatcher) -> None:
-    condition = node.inputs[0]
-    assert condition is not None
+    condition = node.operand(0)
     if around.operand(condition).batched:
         compute_choice(node, around)
         return
@@ -318,9 +317,8 @@ def _compute_masked(loop_view: LoopView, around: NodeBatcher) -> None:
         body.enter_input(value, False, declaration(value.name, value.type))
     for state, fact in zip(states, facts, strict=True):
         body.enter_input(state.argument, True, _info(state.argument, fact, True))
-    number = body.operands[iteration].value
-    if iteration.shape:
-        number = body.emit.squeeze(number, tuple(range(len(iteration.shape))), "number")
+    number, axes = body.operands[iteration].value, tuple(range(len(iteration.shape or ())))
+    number = body.emit.squeeze(number, axes, "number")
     body.mask = body.emit.add("Less", [number, limits], "live")
     for each in loop_view.body.nodes():
         body.compute_node(each)
@@ -360,19 +358,12 @@ def _kept(state: State, body: _MaskedBody) -> Value:
 
 def _limits(loop_view: LoopView, around: NodeBatcher) -> Value:
     """Emit the trip count of each outer iteration, a vector."""
-    emit, vectors = around.emit, []
-    for value in (loop_view.maximum, loop_view.start):
-        if value is None:
-            continue
-        shape = around.fact(value).shape
-        if shape is None or any(dim != 1 for dim in shape):
-            raise Unbatchable(f"holds {loop_view.node}, whose trip count may not be one number")
-        every, axes = around.every(value), tuple(range(1, 1 + len(shape)))
-        vectors.append(emit.squeeze(every, axes, value.name) if axes else every)
-    if len(vectors) == 1:
-        return vectors[0]
-    zero = emit.integer(0, "zero")
-    return emit.add("Where", [vectors[1], vectors[0], zero], "limits")
+    why = f"{loop_view.node}, whose trip count may not be one number"
+    ends = [value for value in (loop_view.maximum, loop_view.start) if value is not None]
+    first, *start = [elements(value, around, why) for value in ends]
+    if not start:
+        return first
+    return around.emit.add("Where", [*start, first, around.emit.integer(0, "zero")], "limits")
 
 
 def _longest(limits: Value, around: NodeBatcher) -> Value:

@@ -73,17 +73,17 @@ def test_steps_of_doubling_length():
             part = Slice (x, s, e, at) r = ReduceSum <keepdims = 0> (part, at) }> }"""
     joined = """g (float[8] x) => (float[4] z) <int64[1] at = {0}, int64[1] width = {5},
         int64 four = {4}, bool yes = {1}, int64[1] axes = {0}, int64[1] axes_1 = {1},
-        int64[1] part_k = {4}, int64[1] r_k = {-1}, int64[1] r_k_1 = {9223372036854775807},
-        int64[1] r_k_2 = {-2}, int64[1] r_k_3 = {2}, int64[1] part_end = {8}> {
+        int64[1] part_k = {4}, int64[1] k = {-1}, int64[1] k_1 = {9223372036854775807},
+        int64[1] k_2 = {-2}, int64[1] k_3 = {2}, int64[1] part_end = {8}> {
         part_rows = Slice (x, axes, part_end, axes)
-        r_part = Slice (part_rows, axes, r_k, axes)
-        r_part_1 = Slice (part_rows, axes_1, r_k_1, axes)
+        r_part = Slice (part_rows, axes, k, axes)
+        r_part_1 = Slice (part_rows, axes_1, k_1, axes)
         r_joined = Add (r_part, r_part_1)
-        r_part_2 = Slice (r_joined, axes, r_k_2, axes)
-        r_part_3 = Slice (r_joined, r_k_3, r_k_1, axes)
+        r_part_2 = Slice (r_joined, axes, k_2, axes)
+        r_part_3 = Slice (r_joined, k_3, k_1, axes)
         r_joined_1 = Add (r_part_2, r_part_3)
-        r_part_4 = Slice (r_joined_1, axes, r_k, axes)
-        r_part_5 = Slice (part_rows, part_k, r_k_1, axes)
+        r_part_4 = Slice (r_joined_1, axes, k, axes)
+        r_part_5 = Slice (part_rows, part_k, k_1, axes)
         z = Add (r_part_4, r_part_5) }"""
     feeds = [{"x": x} for x in (numbers(8), np.full(8, np.inf, np.float32), -np.zeros(8, "f"))]
     assert_rewrites(VectorizeLoops(), HEAD + loop, HEAD + joined, feeds)

@@ -127,7 +127,7 @@ class Expander:
         """The obstacle to unrolled steps; None without one."""
         steps = of.layer.length
         if steps is None:
-            return Obstacle(LENGTH_UNKNOWN(origins(of.input(INPUT), sizes=True)))
+            return Obstacle(LENGTH_UNKNOWN(origins(of.layer.node.operand(INPUT), sizes=True)))
         try:
             self.budget.require_iterations(steps, straight_cost(of, steps))
         except Obstacle as obstacle:

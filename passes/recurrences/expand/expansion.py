@@ -153,16 +153,10 @@ class Expansion:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.layer.elem_type)
         return self.emit.constant(array.astype(dtype), label)
 
-    def input(self, index: int) -> Value:
-        """An input that must be present."""
-        value = self.layer.node.input(index)
-        assert value is not None
-        return value
-
     def part(self, index: int, number: int, axis: int = 0) -> Value:
         """The part of an input for a direction."""
         if index not in self._parts:
-            value, count = self.input(index), len(self.directions)
+            value, count = self.layer.node.operand(index), len(self.directions)
             labels = [f"{value.name}_{direction}" for direction in range(count)]
             parts = self.emit.split(value, [1] * count, axis, labels) if count > 1 else [value]
             squeezed = [self.emit.squeeze(part, axis, f"{part.name}_part") for part in parts]
@@ -196,7 +190,7 @@ class Expansion:
 
     def size(self, axis: int, label: str) -> Value:
         """Emit the size of an axis of the input, a vector of one number."""
-        shape = self.emit.once("Shape", [self.input(INPUT)], "shape")
+        shape = self.emit.once("Shape", [self.layer.node.operand(INPUT)], "shape")
         return self.emit.slice(shape, axis, axis + 1, label)
 
     def last_states(self, states: Sequence[Sequence[Value]]) -> list[Value | None]:

@@ -47,7 +47,7 @@ class _StepScan:
         states = of.initial(direction.number, whole=True)
         if self.ends is not None:
             states.append(self._first_number())
-        projection = direction.project(of.input(INPUT))
+        projection = direction.project(of.layer.node.operand(INPUT))
         names = ["h", "c"][: len(of.layer.states)] + ["step"] * (self.ends is not None)
         labels = [f"{name}_last" for name in names] + ["hs"] * of.is_used(0)
         scan = add_holder(

@@ -32,9 +32,7 @@ class UnrolledSteps:
         self.steps = steps
         self.report = report
         self.lengths = of.layer.node.input(LENGTHS)
-        constant = None if self.lengths is None else self.lengths.constant
-        readable = constant is not None and constant.is_readable
-        self.fixed_ends = constant.numpy() if constant is not None and readable else None
+        self.fixed_ends = None if self.lengths is None else self.lengths.array
         self.live = self._live()
 
     def outputs(self) -> list[Value | None]:
@@ -47,7 +45,7 @@ class UnrolledSteps:
 
     def by_rows(self) -> Value:
         """Emit the input with rows as the first axis; a single step has no axis."""
-        source, steps_first = self.of.input(INPUT), not self.of.layer.batch_first
+        source, steps_first = self.of.layer.node.operand(INPUT), not self.of.layer.batch_first
         if self.steps == 1:
             return self.emit.squeeze(source, 0 if steps_first else 1, "by_rows")
         return self.emit.transpose(source, (1, 0, 2) if steps_first else (0, 1, 2), "by_rows")

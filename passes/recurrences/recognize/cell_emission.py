@@ -89,10 +89,7 @@ class _Emission:
             self._what(),
             False,
             {hidden: self.sequence.every(every)},
-            {
-                state: functools.partial(self.sequence.last, state, value)
-                for state, value in zip(states, last, strict=True)
-            },
+            dict(zip(states, map(self.sequence.last, states, last), strict=True)),
             dict.fromkeys(self.of.aliases(hidden), hidden),
         )
 

@@ -83,17 +83,14 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     # A coefficient may be smaller than the state, never larger: the state would change its shape.
     if own is None or missing < 0 or not _fits(own, shape[missing:]):
         raise Unfit(f"'{value.name}' has another shape")
-    lifted = operand.value
-    if operand.batched and missing:
-        axes = tuple(range(1, 1 + missing))
-        lifted = recurrence.emit.unsqueeze(lifted, axes, f"{value.name}_lifted")
-    tensor = value.constant
-    array = tensor.numpy() if tensor is not None and tensor.is_readable else None
+    count = missing if operand.batched else 0
+    lifted = recurrence.emit.lift(operand.value, count, f"{value.name}_lifted")
     positive = Extents(recurrence).of(value)[0] >= 0
     single = all(dim == 1 for dim in own)
     rows = operand.value if operand.batched and not own else None
+    whole = own == shape
     return Coefficient(
-        None, lifted, operand.batched, own == shape, array, positive, single, rows=rows
+        None, lifted, operand.batched, whole, value.array, positive, single, rows=rows
     )
 
 

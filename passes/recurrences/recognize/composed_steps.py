@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 
 from ....facts.fact import Fact
+from ....facts.magnitudes import LAST_OF_64_BITS
 from ....facts.polynomial import Dimension
 from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ....ir import Array, Value
@@ -43,6 +44,7 @@ from .semirings import (
     Place,
     Product,
     Semiring,
+    finite,
     flag_of,
     products,
 )
@@ -50,14 +52,13 @@ from .step_functions import StepReader
 
 _TYPES = onnx.TensorProto
 _BOOL = _TYPES.BOOL
-_END = np.iinfo(np.int64).max
 _WIDEST = 3
 """The largest number of states; a step takes the third power of it in nodes."""
 
 
 def raise_step(recurrence: Recurrence) -> Replacement:
     """Replace states that each iteration changes by functions of the normal form."""
-    fact = recurrence.fact(recurrence.states[0].initial).without_content()
+    fact = recurrence.state_fact
     if fact.shape is None or not fact.elem_type:
         raise Unfit("it is not a linear recurrence of numbers")
     if len(recurrence.states) == 1:
@@ -151,16 +152,9 @@ def _sum_exponentials(recurrence: Recurrence, reader: LogReader, step: Step) -> 
     assert offset is not None
     rows = emit.concat([reader.enter(first), reader.rows_of(offset)], 0, "rows")
     sums = emit.running_sum(emit.add("Exp", [rows], "exponentials"), "sums")
-    every = _from_first(recurrence, [reader.leave(emit.add("Log", [sums], "logarithms"))])
+    after = recurrence.feeding.after(reader.leave(emit.add("Log", [sums], "logarithms")))
+    every = recurrence.from_first([after])
     return replace_rows(recurrence, every, "CumSum of exponentials", False)
-
-
-def _from_first(recurrence: Recurrence, rows: Sequence[Value]) -> list[Value]:
-    """Emit rows of which the first ones are the initial values as they are."""
-    emit, feeding = recurrence.emit, recurrence.feeding
-    after = [feeding.cut(one, [1], [_END], [0]) for one in rows]
-    firsts = [recurrence.first_row(index) for index in range(len(rows))]
-    return [emit.concat(list(pair), 0, "rows") for pair in zip(firsts, after, strict=True)]
 
 
 def _raise_growing(
@@ -294,12 +288,9 @@ def _compose(
     if is_wide:
         emit = recurrence.emit
         after = [emit.add("Cast", [own], "after", to=fact.elem_type) for own in states]
-        states = [
-            emit.concat([recurrence.first_row(index), own], 0, "rows")
-            for index, own in enumerate(after)
-        ]
+        states = recurrence.from_first(after)
     if is_scaled or reader.drops or isinstance(reader, LogReader):
-        states = _from_first(recurrence, states)
+        states = recurrence.from_first([recurrence.feeding.after(own) for own in states])
     if isinstance(reader, LogReader) and not reader.is_plain:
         states = lost_nans(recurrence, reader, parts, states, fact)
     if reader.drops_nans:
@@ -405,9 +396,7 @@ def _rows(
             first = emit.add("Where", [emit.add("IsNaN", [first], "nan"), worst, first], "first")
         if is_scaled and place.column > 1 and not place.is_flag:
             # A power that underflows to 0 makes NaN of an infinity, as the start of a maximum.
-            limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type))
-            least, most = (emit.constant(np.array(n), "finite") for n in (limits.min, limits.max))
-            first = emit.add("Min", [emit.add("Max", [first, least], "first"), most], "first")
+            first = finite(emit, first, fact.elem_type)
         own = reader.rows_of(part, np.dtype(bool) if place.is_flag else None)
         rows.append(emit.concat([first, own], 0, "rows"))
     return rows
@@ -422,22 +411,18 @@ def _widened(
     initial value.
     """
     emit, feeding = recurrence.emit, recurrence.feeding
-    states = recurrence.states
-    start = {state.argument: feeding.same(state.initial) for state in states}
-    results = [state.result for state in states]
-    after = recurrence.iterations.replay(recurrence.nodes, start, results)
-    firsts = [feeding.cut(feeding.every(own, "first"), [0], [1], [0]) for own in after]
+    firsts = [feeding.cut(own, 0, 1) for own in recurrence.again()]
     wide = []
     for place, value in rows.items():
         if place.is_flag:
-            wide.append(feeding.cut(value, [1], [_END], [0]))
+            wide.append(feeding.after(value))
             continue
-        own = emit.concat([firsts[place.row], feeding.cut(value, [2], [_END], [0])], 0, "rows")
+        own = emit.concat([firsts[place.row], feeding.cut(value, 2, LAST_OF_64_BITS)], 0, "rows")
         own = emit.add("Cast", [own], "wide", to=_TYPES.INT64)
         own = own if rest is None else emit.add("Mod", [own, rest], "rest")
         if reader.fills and place.column > 1:
             least, most = (emit.integer(end, "far") for end in (-FAR, FAR))
-            own = emit.add("Min", [emit.add("Max", [own, least], "bound"), most], "bound")
+            own = emit.clamp(own, least, most, "bound")
         wide.append(own)
     return wide
 
@@ -448,8 +433,8 @@ def _first_step(
     """Emit the step of distance 1, whose results have elements that one matrix has not."""
     emit, feeding = recurrence.emit, recurrence.feeding
     heads, early, late = (
-        [feeding.cut(row, [start], [end], [0]) for row in rows]
-        for start, end in ((0, 1), (0, -1), (1, _END))
+        [cut(row) for row in rows]
+        for cut in (lambda row: feeding.cut(row, 0, 1), feeding.before, feeding.after)
     )
     joined = product.joined(emit, early, late, feeding.integers(1))
     own = dict(zip(product.places, heads, strict=True))

@@ -81,11 +81,11 @@ class Extents:
         return self._outside[value]
 
     def _find(self, value: Value, depth: int) -> Extent:
-        node, tensor = value.producer, value.constant
+        node = value.producer
         if value is self._recurrence.iterations.loop_view.iteration:
             return 0, _FEW
-        if tensor is not None:
-            return extent_of_array(tensor.numpy()) if tensor.is_readable else self._open(value)
+        if value.constant is not None:
+            return self._open(value) if value.array is None else extent_of_array(value.array)
         if value in self._sources:
             return self.of(self._sources[value], depth + 1)
         if node is not None and depth <= _DEEPEST and not node.domain:
@@ -119,6 +119,12 @@ class Extents:
             return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
         fits = least <= first and last <= most
         return ((first, last) if fits else (least, most)), not fits
+
+
+def number_of(value: Value) -> float | None:
+    """The number of a constant of one element; None for other values."""
+    array = value.array
+    return None if array is None or array.size != 1 else float(array.reshape(()))
 
 
 def extent_of_array(array: Array) -> Extent:

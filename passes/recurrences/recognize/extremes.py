@@ -11,7 +11,6 @@ value, or the least number where the last of equal ones counts.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import onnx
@@ -61,7 +60,7 @@ def _companions(
     body = iterations.loop_view.body
     names = [one.result for one in iterations.loop_view.scan_outputs]
     results = [one.result for one in iterations.loop_view.states if one is not state]
-    values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
+    values = recurrence.inside
     if any(value in values for value in (*names, *results)):
         return None
     dependents = body.dependents([state.argument])
@@ -92,10 +91,9 @@ def _has_order(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> bo
     if fact.elem_type not in PLAIN_FLOATS:
         return fact.elem_type in _INDEXED
     (state,) = recurrence.states
-    tensor = state.initial.constant
-    if tensor is None or not tensor.is_readable:
+    numbers = state.initial.array
+    if numbers is None:
         return not comparison.is_last
-    numbers = tensor.numpy()
     return not bool(np.isnan(numbers).any()) and not (
         comparison.is_last and np.isinf(numbers).any()
     )
@@ -110,9 +108,8 @@ def _candidates(recurrence: Recurrence, comparison: Comparison, fact: Fact) -> V
     # An equal earlier row wins with the first of equal ones, so the initial value stands for NaN.
     stand = iterations.feeding.same(state.initial).value
     if comparison.is_last:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         least = np.inf if comparison.kind == "Min" else -np.inf
-        stand = iterations.emit.constant(np.array(least, dtype), "least")
+        stand = iterations.emit.number(least, fact.elem_type, "least")
     flags = iterations.emit.add("IsNaN", [rows], "nan")
     return iterations.emit.add("Where", [flags, stand, rows], "candidates")
 
@@ -128,8 +125,7 @@ def _best(
         if emit.opset < 12:
             raise Unbatchable("keeps the last of equal ones, which ArgMax does from opset 12 on")
         attributes["select_last_index"] = 1
-    first = emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    rows = emit.concat([first, _candidates(recurrence, comparison, fact)], 0, "rows")
+    (rows,) = recurrence.from_first([_candidates(recurrence, comparison, fact)])
     at = emit.add(f"Arg{comparison.kind}", [rows], "at", **attributes)
     finals = {state: _take(recurrence, rows, at, fact, state)}
     for one in companions:
@@ -138,8 +134,7 @@ def _best(
         values = _spread(recurrence, one, own)
         joined = emit.concat([start, values], 0, "rows")
         finals[one.state] = _take(recurrence, joined, at, fact, one.state)
-    final = {one: functools.partial(lambda v: v, value) for one, value in finals.items()}
-    return Replacement(f"Arg{comparison.kind}", True, {}, final)
+    return Replacement(f"Arg{comparison.kind}", True, {}, finals)
 
 
 def _spread(recurrence: Recurrence, one: Companion, own: Fact) -> Value:

@@ -41,7 +41,6 @@ _MOST_NODES = 64
 """The limit of nodes that compute tables."""
 _MOST_FLAGS = 4
 """The limit of truth values whose combinations are told apart."""
-_END = np.iinfo(np.int64).max
 _NO_TABLE = "it is not a state of few values"
 
 
@@ -79,7 +78,7 @@ def _look_up(recurrence: Recurrence) -> Replacement:
     (state,), (node,), emit = recurrence.states, recurrence.nodes, recurrence.emit
     row, place = node.inputs
     fact = Fact() if row is None else recurrence.fact(row).without_content()
-    own = recurrence.fact(state.initial).without_content()
+    own = recurrence.state_fact
     same = place is state.argument and own.shape == recurrence.fact(state.result).shape
     if row is None or not same or node.op.references or len(fact.shape or ()) != 1:
         raise Unfit(_NO_TABLE)
@@ -96,17 +95,13 @@ def _look_up(recurrence: Recurrence) -> Replacement:
         emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
     ) -> list[Value]:
         # A place outside of the rows may stand where no iteration looks.
-        inside = emit.add("Min", [emit.add("Max", [*early, least], "place"), most], "place")
+        inside = emit.clamp(early[0], least, most, "place")
         return [emit.add("GatherElements", [*late, inside], "tables", axis=1)]
 
     (joined,) = recurrence.prefixes(join, [emit.concat([first, tables], 0, "rows")], [fact])
     initial = recurrence.feeding.same(state.initial).value
     values = emit.add("Gather", [joined, initial], "places", axis=1)
-    rows = emit.concat(
-        [recurrence.first_row(), recurrence.feeding.cut(values, [1], [_END], [0])], 0, "rows"
-    )
-    looked = _look_again(recurrence, [rows], [own])
-    return replace_rows(recurrence, looked, "tables in steps of doubling distance", True)
+    return _replace_looked_up(recurrence, [recurrence.feeding.after(values)], looks=True)
 
 
 def _outputs(nodes: Sequence[Node]) -> list[Value]:
@@ -157,10 +152,10 @@ class _Tables:
         start = {state.argument: feeding.same(state.initial) for state in states}
         after = self._column(start)
         columns += [after] * self._keeps
-        first = feeding.cut(after, [0], [1], [0])
+        first = feeding.cut(after, 0, 1)
         constant = self._emit.concat([first] * len(columns), self._axis, "first")
         table = self._emit.concat(columns, self._axis, "tables")
-        return self._emit.concat([constant, feeding.cut(table, [1], [_END], [0])], 0, "rows")
+        return self._emit.concat([constant, feeding.after(table)], 0, "rows")
 
     def _constants(self, values: Sequence[int]) -> dict[Value, Operand]:
         pairs = zip(self._recurrence.states, values, strict=True)
@@ -178,8 +173,7 @@ class _Tables:
         """Emit the number of the next values, with an axis of size 1."""
         own, states = self._recurrence, dict(states)
         for node, sizes in self._misses.items():
-            place = node.inputs[1]
-            assert place is not None
+            place = node.operand(1)
             (operand,) = own.iterations.replay(own.nodes, states, [place])
             states[place] = self._inside(operand, sizes)
         results = own.iterations.replay(own.nodes, states, [one.result for one in own.states])
@@ -194,7 +188,7 @@ class _Tables:
         emit, dtype = self._emit, onnx.helper.tensor_dtype_to_np_dtype(places.fact.elem_type)
         ends = np.array(sizes if len(sizes) > 1 else sizes[0], dtype)
         least, most = (emit.constant(end, "end") for end in (-ends, ends - 1))
-        value = emit.add("Min", [emit.add("Max", [places.value, least], "place"), most], "place")
+        value = emit.clamp(places.value, least, most, "place")
         return Operand(value, places.batched, places.fact.without_content())
 
     def _or_beyond(self, value: Value, code: Value) -> Value:
@@ -223,35 +217,26 @@ def _replacement(
     misses: bool,
 ) -> Replacement:
     """Replace states by the values in constant tables."""
-    emit, rows = recurrence.emit, []
-    types = [fact.elem_type for fact in facts]
-    for index, value in enumerate(_decode(recurrence, ranges, joined, types)):
-        first = recurrence.first_row(index)
-        if keeps:
-            beyond = emit.number(ranges[0][1] + 1, types[0], "beyond")
-            value = emit.add(
-                "Where", [emit.add("Equal", [value, beyond], "kept"), first, value], "value"
-            )
-        rows.append(emit.concat([first, value], 0, "rows"))
-    rows = _look_again(recurrence, rows, facts) if misses else rows
+    emit, types = recurrence.emit, [fact.elem_type for fact in facts]
+    values = _decode(recurrence, ranges, joined, types)
+    if keeps:
+        beyond = emit.number(ranges[0][1] + 1, types[0], "beyond")
+        flag = emit.add("Equal", [*values, beyond], "kept")
+        values = [emit.add("Where", [flag, recurrence.first_row(), *values], "value")]
+    return _replace_looked_up(recurrence, values, looks=misses)
+
+
+def _replace_looked_up(recurrence: Recurrence, after: Sequence[Value], looks: bool) -> Replacement:
+    """Replace states by their next values in all iterations.
+
+    Args:
+        recurrence: the states.
+        after: the values.
+        looks: compute each again from those before: a read outside fails as in the loop.
+    """
+    rows = recurrence.from_first(after)
+    rows = recurrence.from_first(recurrence.again(rows)) if looks else rows
     return replace_rows(recurrence, rows, "tables in steps of doubling distance", True)
-
-
-def _look_again(
-    recurrence: Recurrence, rows: Sequence[Value], facts: Sequence[Fact]
-) -> list[Value]:
-    """Emit the states from those before; a read outside fails as in the loop."""
-    emit, feeding, states = recurrence.emit, recurrence.feeding, recurrence.states
-    before = {
-        state.argument: Operand(feeding.cut(own, [0], [-1], [0]), True, fact)
-        for state, own, fact in zip(states, rows, facts, strict=True)
-    }
-    results = [state.result for state in states]
-    after = recurrence.iterations.replay(recurrence.nodes, before, results)
-    return [
-        emit.concat([recurrence.first_row(index), feeding.every(own, "next")], 0, "rows")
-        for index, own in enumerate(after)
-    ]
 
 
 def _decode(
@@ -260,7 +245,7 @@ def _decode(
     """Read all values from the first column of tables, which are constant."""
     emit, feeding = recurrence.emit, recurrence.feeding
     axis = len(recurrence.fact(recurrence.states[0].initial).shape or ()) + 1
-    code = emit.squeeze(feeding.cut(joined, [0], [1], [axis]), axis, "code")
+    code = emit.squeeze(feeding.cut(joined, 0, 1, axis), axis, "code")
     digits: list[Value] = []
     for first, last in ranges[:0:-1]:
         size = emit.number(last - first + 1, _TYPES.INT32, "k")
@@ -292,14 +277,14 @@ def prefix_tables(
     if not is_small(table):
         raise Unfit("its tables are too large for steps")
     recurrence.require_room(table)
-    emit, feeding, axis = recurrence.emit, recurrence.feeding, len(shape) + 1
+    emit, axis = recurrence.emit, len(shape) + 1
     ranges = [(0, 1)] * len(firsts)
     codes = [emit.unsqueeze(_code(emit, row, ranges), axis, "column") for row in (firsts, *columns)]
     first = emit.concat([codes[0]] * len(columns), axis, "first")
     rows = emit.concat([first, emit.concat(codes[1:], axis, "tables")], 0, "rows")
     (joined,) = recurrence.prefixes(_compose(axis), [rows], [table])
-    before = feeding.cut(joined, [0], [-1], [0])
-    return _decode(recurrence, ranges, before, [_TYPES.BOOL] * len(firsts))
+    types = [_TYPES.BOOL] * len(firsts)
+    return _decode(recurrence, ranges, recurrence.feeding.before(joined), types)
 
 
 def _code(emit: Builder, values: Sequence[Value], ranges: Sequence[Interval]) -> Value:

@@ -48,8 +48,7 @@ class Finiteness(Extents):
         return limits
 
     def _find(self, value: Value, depth: int) -> Extent:
-        tensor = value.constant
-        if tensor is not None and tensor.is_readable and not np.isfinite(tensor.numpy()).all():
+        if value.array is not None and not np.isfinite(value.array).all():
             raise Unfit(f"'{value.name}' is infinite")
         return self._checked(value, super()._find(value, depth))
 

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 
 from ....facts.types import PLAIN_FLOATS
 from ....ir import Value
 from ..weights import Unfit
-from .extents import Extents
+from .extents import Extents, number_of
 from .recurrence import Recurrence, Replacement
 from .reductions import describe
 
@@ -88,7 +87,7 @@ _RULES: dict[str, Callable[..., _Fraction]] = {
 def raise_fraction(recurrence: Recurrence) -> Replacement:
     """Replace a state of which each iteration makes the same fraction."""
     (state, *others), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
-    fact = recurrence.fact(state.initial).without_content()
+    fact = recurrence.state_fact
     if others or fact.elem_type not in PLAIN_FLOATS or fact.shape is None:
         raise Unfit(_OTHER)
     matrix, divides = _matrix(recurrence)
@@ -103,35 +102,18 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
         raise Unfit("it is a fraction that hardly moves")
     inverse = np.linalg.inv(vectors)
     stays, fades = (np.outer(vectors[:, at], inverse[at]) for at in order)
-    results = [state.result]
-    start = {state.argument: feeding.same(state.initial)}
-    (after,) = recurrence.iterations.replay(recurrence.nodes, start, results)
-    first = feeding.every(after, "first")
-    exponents = emit.add(
-        "Cast", [feeding.numbers(feeding.iterations)], "exponents", to=fact.elem_type
-    )
-    if fact.shape:
-        axes = tuple(range(1, 1 + len(fact.shape)))
-        exponents = emit.unsqueeze(exponents, axes, "exponents")
+    (first,) = recurrence.again()
+    exponents = feeding.numbers(feeding.iterations)
+    exponents = emit.add("Cast", [exponents], "exponents", to=fact.elem_type)
+    exponents = emit.lift(exponents, len(fact.shape), "exponents")
 
-    def constant(number: float) -> Value:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        return emit.constant(np.array(number, dtype), "k")
+    def combine(op_type: str, number: float, other: Value, label: str) -> Value:
+        return emit.add(op_type, [emit.number(number, fact.elem_type, "k"), other], label)
 
-    powers = emit.add("Pow", [constant(ratio), exponents], "powers")
-    sides = []
+    powers, sides = combine("Pow", ratio, exponents, "powers"), []
     for row in range(2):
-        factor, addend = (
-            emit.add(
-                "Add",
-                [
-                    constant(stays[row, at]),
-                    emit.add("Mul", [powers, constant(fades[row, at])], "w"),
-                ],
-                "power",
-            )
-            for at in range(2)
-        )
+        fading = [combine("Mul", fades[row, at], powers, "w") for at in range(2)]
+        factor, addend = (combine("Add", stays[row, at], fading[at], "power") for at in range(2))
         sides.append(emit.add("Add", [emit.add("Mul", [factor, first], "p"), addend], "side"))
     every = emit.add("Div", sides, state.result.name)
     return Replacement(describe("powers of a fraction", False), False, {state: every})
@@ -152,10 +134,10 @@ def _matrix(recurrence: Recurrence) -> tuple[_Polynomial, bool]:
     def fraction(value: Value | None) -> _Fraction:
         if value in own:
             return own[value]
-        tensor = None if value is None else value.constant
-        if tensor is None or not tensor.is_readable or tensor.size != 1:
+        number = None if value is None else number_of(value)
+        if number is None:
             raise Unfit(_OTHER)
-        return _Fraction(np.array([float(tensor.numpy().reshape(()))]), one)
+        return _Fraction(np.array([number]), one)
 
     shape, divides = recurrence.fact(state.argument).shape, False
     for node in recurrence.nodes:

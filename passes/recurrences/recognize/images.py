@@ -20,7 +20,7 @@ from ....ops.batching import Operand
 from ...iteration.loop_view import State
 from ..weights import Unfit
 from .composed_steps import raise_step
-from .extents import Extent, Extents
+from .extents import Extent, Extents, number_of
 from .recurrence import Recurrence, Replacement
 from .reductions import describe
 
@@ -32,7 +32,7 @@ _OTHER = "it is not read through a function whose inverse makes the next value"
 def raise_image(recurrence: Recurrence) -> Replacement:
     """Replace a state by the inverse of the values that a function makes of it."""
     (state, *others), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
-    fact = recurrence.fact(state.initial).without_content()
+    fact = recurrence.state_fact
     last, inner = skip_identities(state.result).producer, list(recurrence.nodes)
     inverse = None if last is None else _name(last, last.input(0))
     readers = [node for node in inner if state.argument in node.inputs]
@@ -59,13 +59,10 @@ def raise_image(recurrence: Recurrence) -> Replacement:
     every = replacement.every.get(own)
     if every is not None:
         return Replacement(what, False, {state: _again(recurrence, last, every)})
-    total = emit.unsqueeze(_again(recurrence, last, replacement.final[own]()), 0, "last")
+    total = emit.unsqueeze(_again(recurrence, last, replacement.final[own]), 0, "last")
     ends = emit.concat([recurrence.first_row(), total], 0, "ends")
-
-    def final() -> Value:
-        some = emit.add("Sign", [feeding.iterations], "some")
-        return emit.squeeze(emit.add("Gather", [ends, some], "last", axis=0), 0, state.result.name)
-
+    some = emit.add("Sign", [feeding.iterations], "some")
+    final = emit.squeeze(emit.add("Gather", [ends, some], "last", axis=0), 0, state.result.name)
     return Replacement(what, False, {}, {state: final})
 
 
@@ -84,11 +81,8 @@ def _name(node: Node, value: Value | None) -> str:
     if node.domain or node.op.references or node.inputs[0] is not value:
         return ""
     if node.is_op("Pow"):
-        exponent = node.inputs[1]
-        tensor = None if exponent is None else exponent.constant
-        number = tensor.numpy() if tensor is not None and tensor.is_readable else None
-        own = 0.0 if number is None or number.size != 1 else float(number.reshape(()))
-        return {2.0: "square", 0.5: "Sqrt", -1.0: "Reciprocal"}.get(own, "")
+        kinds = {2.0: "square", 0.5: "Sqrt", -1.0: "Reciprocal"}
+        return kinds.get(number_of(node.operand(1)) or 0.0, "")
     if node.is_op("Mul"):
         return "square" if node.inputs[1] is value else ""
     return node.op_type if len(node.inputs) == 1 else ""

@@ -61,15 +61,14 @@ class Intervals(Extents):
 
     def _makes_whole(self, value: Value) -> bool:
         """Test for a float that is whole, and no -0, if the states are."""
-        tensor, node = value.constant, value.producer
-        if tensor is not None:
-            array = tensor.numpy() if tensor.is_readable else np.array(np.nan)
+        node = value.producer
+        if value.constant is not None:
+            array = np.array(np.nan) if value.array is None else value.array
             return bool(np.all((array == np.trunc(array)) & ~((array == 0) & np.signbit(array))))
         if node is None or node.domain or node.op.references:
             return any(value is state.argument for state in self._recurrence.states)
         if node.is_op("Cast"):
-            source = node.inputs[0]
-            assert source is not None
+            source = node.operand(0)
             elem_type = self._recurrence.fact(source).elem_type
             return elem_type in (*INTEGER_BITS, _TYPES.BOOL) or self._makes_whole(source)
         if not node.is_op("Where", "Add", "Sub", *_SELECTIONS):
@@ -132,8 +131,7 @@ class Intervals(Extents):
 
     def flags(self) -> list[Value]:
         """The truth values that the nodes read and no state changes."""
-        own = {value for node in self._recurrence.nodes for value in node.outputs}
-        own |= {state.argument for state in self._recurrence.states}
+        own = self._recurrence.inside
         read = dict.fromkeys(v for node in self._recurrence.nodes for v in node.inputs)
         return [v for v in read if v is not None and v not in own and self.of(v) == (0, 1)]
 
@@ -160,8 +158,7 @@ class Intervals(Extents):
 
     def _magnitudes(self, bounding: bool) -> list[float]:
         """The magnitudes of outside values that add to states, or bound them."""
-        own = {value for node in self._recurrence.nodes for value in node.outputs}
-        own |= {state.argument for state in self._recurrence.states}
+        own = self._recurrence.inside
         nodes = [node for node in self._recurrence.nodes if node.is_op(*_BOUNDING) is bounding]
         read = [v for node in nodes for v in node.inputs if v is not None and v not in own]
         return [max(map(abs, self.of(value))) for value in read]

@@ -29,6 +29,7 @@ from ...iteration.loop_view import State
 from ..layers import required_input
 from ..weights import Unfit
 from .coefficients import ZERO, Coefficient
+from .extents import number_of
 from .joined_values import joined_values
 from .normal_form import Bounded, Step
 from .polynomials import Activation, Atoms, Free, StateAtom, Sum, number
@@ -71,7 +72,7 @@ class LogReader(StepReader):
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         super().__init__(recurrence, fact, LOGARITHMS)
         self._atoms = Atoms()
-        self._own = {value for node in recurrence.nodes for value in node.outputs}
+        self._own = recurrence.inside
         self._symbols: dict[Value, Logs] = {}
         self._tests: dict[Value, Sum] = {}
         self._choices: dict[Value, tuple[Coefficient, Value, Value]] = {}
@@ -87,11 +88,7 @@ class LogReader(StepReader):
         states = self._recurrence.states
         for state in states:
             self._symbols[state.argument] = Logs((self._atoms.of(StateAtom(state)),))
-        for node in self._recurrence.nodes:
-            try:
-                self._symbols[node.output()] = self._interpret(node)
-            except Unfit as reason:
-                self._obstacles |= dict.fromkeys(node.outputs, reason)
+        self._visit_all()
         ends = [skip_identities(state.result) for state in states]
         factors = {one.factor for end in ends for one in self._leaves(end) if one.alone is None}
         if len(factors) != 1:
@@ -112,22 +109,20 @@ class LogReader(StepReader):
 
     # Symbols -------------------------------------------------------------------------------------
 
-    def _symbol(self, value: Value | None) -> Logs:
-        if value is None:
-            raise Unfit("an operand is absent")
-        if value in self._obstacles:
-            raise self._obstacles[value]
+    def _visit(self, node: Node) -> None:
+        self._symbols[node.output()] = self._interpret(node)
+
+    def _symbol(self, operand: Value | None) -> Logs:
+        value = self._present(operand)
         if value not in self._symbols:
             self._symbols[value] = self._outside(value)
         return self._symbols[value]
 
     def _outside(self, value: Value) -> Logs:
         """The symbol of a value that no state changes."""
-        tensor, node = value.constant, value.producer
-        if tensor is not None and tensor.is_readable and tensor.size == 1:
-            own = float(tensor.numpy().reshape(()))
-            if math.isfinite(own):
-                return Logs((number(own),))
+        own, node = number_of(value), value.producer
+        if own is not None and math.isfinite(own):
+            return Logs((number(own),))
         inside = node is not None and node.graph is self._recurrence.iterations.loop_view.body
         if node is not None and inside and node.is_op("Exp"):
             return Logs((self._free(required_input(node, 0)),), is_sum=True)
@@ -164,8 +159,7 @@ class LogReader(StepReader):
 
     def _choice(self, node: Node) -> Logs:
         """The greater or smaller of two values; the step has choices by the iteration."""
-        condition, one, other = (None if v is None else skip_identities(v) for v in node.inputs)
-        assert condition is not None and one is not None and other is not None
+        condition, one, other = (skip_identities(node.operand(place)) for place in range(3))
         if condition not in self._tests:
             self._choices[node.output()] = (self._flag(condition, node), one, other)
             raise Unfit(f"{node} computes the next value")

@@ -20,6 +20,7 @@ from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
 from ...iteration.loop_view import State
+from .extents import number_of
 from .recurrence import Recurrence
 
 _INT64 = onnx.TensorProto.INT64
@@ -71,19 +72,16 @@ def truth_of(value: Value, fact: Callable[[Value], Fact]) -> Mask | None:
         is_truth = fact(source).elem_type == onnx.TensorProto.BOOL
         return Mask(source, False) if is_truth else None
     inner = truth_of(source, fact) if node.is_op("Sub") else None
-    tensor = None if node.inputs[0] is None else node.inputs[0].constant
-    if inner is None or tensor is None or not tensor.is_readable or tensor.size != 1:
+    if inner is None or number_of(node.operand(0)) != 1.0:
         return None
-    return Mask(inner.value, not inner.keeps) if float(tensor.numpy().reshape(())) == 1.0 else None
+    return Mask(inner.value, not inner.keeps)
 
 
 def mask_aliases(state: State) -> list[Value]:
     """The values of the body that equal a masked state in the next iteration."""
     names, last = [state.result], skip_identities(state.result)
-    while names[-1] is not last:
-        node = names[-1].producer
-        assert node is not None and node.inputs[0] is not None
-        names.append(node.inputs[0])
+    while names[-1] is not last and (node := names[-1].producer) is not None:
+        names.append(node.operand(0))
     return names
 
 

@@ -36,7 +36,6 @@ WIDEST = 16
 _LARGEST = 16.0
 """The largest element of a power without a scale."""
 _LABEL = "linear steps of doubling distance"
-_END = np.iinfo(np.int64).max
 
 
 class Powers(NamedTuple):
@@ -102,10 +101,7 @@ def raise_matrix(
     """
     emit, rank = recurrence.emit, len(fact.shape or ())
     matrix = powers.table[0] if powers.thirds is None else powers.table[0] * powers.thirds[0] ** 3
-    rows = [
-        emit.concat([recurrence.first_row(index), offset], 0, "rows")
-        for index, offset in enumerate(offsets)
-    ]
+    rows = recurrence.from_first(offsets)
     rows = [_first_step(recurrence, rows, index, matrix) for index in range(len(rows))]
     whole = Fact(fact.elem_type, (*(fact.shape or ()), Dimension.constant(len(rows))))
     together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
@@ -119,21 +115,17 @@ def raise_matrix(
 def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
     """Emit the step of distance 1 for one state: it adds what the rows before it give."""
     emit, feeding = recurrence.emit, recurrence.feeding
-    total = feeding.cut(rows[index], [1], [_END], [0])
+    total = feeding.after(rows[index])
     for row, factor in zip(rows, matrix[index], strict=True):
         if factor:
-            before = feeding.cut(row, [0], [-1], [0])
-            scaled = emit.add("Mul", [before, emit.constant(np.array(factor), "k")], "scaled")
-            total = emit.add("Add", [total, scaled], "added")
-    head = feeding.cut(rows[index], [0], [1], [0])
-    return emit.concat([head, total], 0, "rows")
+            factors = [feeding.before(row), emit.constant(np.array(factor), "k")]
+            total = emit.add("Add", [total, emit.add("Mul", factors, "scaled")], "added")
+    return emit.concat([feeding.cut(rows[index], 0, 1), total], 0, "rows")
 
 
 def raise_product(recurrence: Recurrence) -> Replacement | None:
     """Replace a state that each iteration multiplies by a constant matrix; None for others."""
-    (state,) = recurrence.states
-    fact, emit = recurrence.fact(state.initial).without_content(), recurrence.emit
-    match = _product(recurrence)
+    fact, emit, match = recurrence.state_fact, recurrence.emit, _product(recurrence)
     if match is None or fact.elem_type not in IEEE_FLOATS or not fact.shape or not is_small(fact):
         return None
     matrix, added, is_left = match
@@ -144,12 +136,11 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     except Unfit:
         return None
     recurrence.require_room(fact)
-    own = broadcast(recurrence, added, fact.shape)
-    rows = emit.concat([recurrence.first_row(), own], 0, "rows")
+    rows = recurrence.from_first([broadcast(recurrence, added, fact.shape)])
     if is_left and len(fact.shape) == 1:  # a row has no column to multiply
         powers, is_left = powers._replace(table=np.swapaxes(powers.table, 1, 2)), False
-    (joined,) = recurrence.prefixes(_multiply(emit, powers, is_left), [rows], [fact])
-    return replace_rows(recurrence, [joined], _LABEL, False)
+    joined = recurrence.prefixes(_multiply(emit, powers, is_left), rows, [fact])
+    return replace_rows(recurrence, joined, _LABEL, False)
 
 
 def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
@@ -211,9 +202,8 @@ def _unmoved(recurrence: Recurrence, value: Value) -> Value:
 
 def _constant(value: Value | None) -> Array | None:
     """The numbers of a constant matrix; None for another value."""
-    tensor = None if value is None else value.constant
-    is_matrix = tensor is not None and tensor.is_readable and len(tensor.dims) == 2
-    return tensor.numpy() if tensor is not None and is_matrix else None
+    array = None if value is None else value.array
+    return array if array is not None and array.ndim == 2 else None
 
 
 def _multiply(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:

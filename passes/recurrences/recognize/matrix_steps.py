@@ -35,7 +35,7 @@ from .coefficients import broadcast
 from .masked_sequences import Mask, find_mask
 from .recurrence import Recurrence, Replacement
 from .reductions import replace_rows
-from .semirings import LOGARITHMS, SEMIRINGS, SUMS, Semiring, combine, neutral
+from .semirings import LOGARITHMS, SEMIRINGS, SUMS, Semiring, combine, finite, neutral
 
 _SUMS = {"Max": "Max", "Min": "Min", "Add": "Sum", "LogSumExp": "LogSumExp"}
 """The reduction by each operator of sums."""
@@ -82,7 +82,7 @@ class _Linear(NamedTuple):
 
 def raise_matrices(recurrence: Recurrence) -> Replacement:
     """Replace a state that each iteration multiplies by a matrix along an axis."""
-    fact = recurrence.fact(recurrence.states[0].initial).without_content()
+    fact = recurrence.state_fact
     if len(recurrence.states) > 1 or not fact.shape or fact.elem_type not in IEEE_FLOATS:
         raise Unfit(_OTHER)
     for semiring, axis in itertools.product(SEMIRINGS, reversed(range(len(fact.shape)))):
@@ -216,6 +216,7 @@ class _Emission:
     def __init__(self, recurrence: Recurrence, linear: _Linear, fact: Fact) -> None:
         self._recurrence, self._linear, self._fact = recurrence, linear, fact
         self._emit, self._rank = recurrence.emit, len(fact.dims)
+        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         self._has_offsets = False
         self._is_sparse = any(node.is_op(*_PARTS) for node in linear.nodes)
         self._perm = [1 + linear.axis, *self._leads(1), 0]
@@ -254,8 +255,7 @@ class _Emission:
             values = self._select(emit, others[-1], first, values)
         back = [self._perm.index(axis) for axis in range(self._rank + 1)]
         values = emit.transpose(emit.squeeze(values, 1, "values"), back, "values")
-        values = emit.concat([recurrence.first_row(), values], 0, "rows")
-        return replace_rows(recurrence, [values], _WHAT, False)
+        return replace_rows(recurrence, recurrence.from_first([values]), _WHAT, False)
 
     def _fact_of(self, sizes: Shape, columns: Dimension) -> Fact:
         """The fact of what an iteration has of matrices or columns."""
@@ -290,9 +290,7 @@ class _Emission:
         emit, recurrence = self._emit, self._recurrence
         operand = recurrence.iterations.operand(mask.value)
         flags = recurrence.feeding.every(operand, "mask")
-        missing = rank - len(operand.fact.dims)
-        if missing:
-            flags = emit.unsqueeze(flags, tuple(range(1, 1 + missing)), "mask")
+        flags = emit.lift(flags, rank - len(operand.fact.dims), "mask")
         return self._lift(flags if mask.keeps else emit.add("Not", [flags], "mask"))
 
     def _join(self, emit: Builder, *operands: Value) -> Value:
@@ -304,18 +302,15 @@ class _Emission:
         factors = [emit.unsqueeze(one, 2, "rows"), emit.unsqueeze(other, 0, "columns")]
         terms = emit.add(semiring.act, factors, "terms")
         if self._is_sparse:  # an infinity stays out of elements that do not read it
-            dtype = onnx.helper.tensor_dtype_to_np_dtype(self._fact.elem_type)
-            nothing = emit.constant(neutral(semiring.join, dtype), "nothing")
+            nothing = emit.constant(neutral(semiring.join, self._dtype), "nothing")
             absences = [emit.add("Equal", [factor, nothing], "gone") for factor in factors]
             absent = emit.add("Or", absences, "absent")
             terms = emit.add("Where", [absent, nothing, terms], "terms")
         if semiring is not LOGARITHMS:
             return emit.reduce(f"Reduce{_SUMS[semiring.join]}", terms, (1,), "product")
         # The distance of two equal infinities would be NaN.
-        limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(self._fact.elem_type))
-        least, most = (emit.constant(np.array(end), "end") for end in (limits.min, limits.max))
         peak = emit.reduce("ReduceMax", terms, (1,), "peak", keepdims=1)
-        peak = emit.add("Min", [emit.add("Max", [peak, least], "peak"), most], "peak")
+        peak = finite(emit, peak, self._fact.elem_type)
         ratios = emit.add("Exp", [emit.add("Sub", [terms, peak], "distance")], "ratios")
         total = emit.add("Log", [emit.reduce("ReduceSum", ratios, (1,), "total")], "total")
         return emit.add("Add", [total, emit.squeeze(peak, 1, "peak")], "product")

@@ -118,15 +118,13 @@ class _Observations(Coefficients):
     def _until(self, first: Value, holds: Coefficient) -> Value:
         """Emit a truth value that stays false after the first iteration that clears it."""
         emit, feeding = self._emit, self._recurrence.feeding
-        ends = emit.add(
-            "Cast", [self.rows_of(self.opposite(holds))], "ends", to=onnx.TensorProto.INT32
-        )
-        none = emit.add(
-            "Cast", [emit.add("Not", [first], "none")], "none", to=onnx.TensorProto.INT32
-        )
+        ends = self.rows_of(self.opposite(holds))
+        ends = emit.add("Cast", [ends], "ends", to=onnx.TensorProto.INT32)
+        none = emit.add("Not", [first], "none")
+        none = emit.add("Cast", [none], "none", to=onnx.TensorProto.INT32)
         sums = emit.running_sum(emit.concat([none, ends], 0, "ends"), "sums")
-        before = feeding.cut(sums, [0], [-1], [0])
-        return emit.add("Not", [emit.add("Cast", [before], "ended", to=_BOOL)], "holds")
+        ended = emit.add("Cast", [feeding.before(sums)], "ended", to=_BOOL)
+        return emit.add("Not", [ended], "holds")
 
     def _next(self, value: Value, case: Sequence[Coefficient]) -> list[Coefficient]:
         """The results of all comparisons for a next value, from those before."""
@@ -166,13 +164,12 @@ class _Observations(Coefficients):
 
     def _apply(self, test: Node, value: Value, batched: bool) -> Value:
         """Emit a comparison of a value in the place of the state."""
-        operands = []
-        for operand in test.inputs:
-            assert operand is not None
-            is_state = skip_identities(operand) is self._argument
-            operands.append(
-                value if is_state else self._recurrence.iterations.operand(operand).value
-            )
+        operands = [
+            value
+            if skip_identities(operand) is self._argument
+            else self._recurrence.iterations.operand(operand).value
+            for operand in map(test.operand, range(len(test.inputs)))
+        ]
         return self._emit.apply(test.op, operands, "observed")
 
     def _truth(self, value: Value, case: Sequence[Coefficient]) -> Coefficient:

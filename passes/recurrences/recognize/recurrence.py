@@ -47,8 +47,8 @@ class Replacement:
         exact: true if it is bit-exact.
         every: for each state, its batched values, iterations first; a state may be missing if only
             its last value is known.
-        final: for each state, the emitter of its last value, which is the initial one without
-            iterations; a state may be missing if its last value is in `every`.
+        final: for each state, its last value, which is the initial one without iterations; a state
+            may be missing if its last value is in `every`.
         aliases: values of the body that equal a state in the next iteration, with that state, up to
             axes of size 1.
     """
@@ -56,7 +56,7 @@ class Replacement:
     what: str
     exact: bool
     every: Mapping[State, Value]
-    final: Mapping[State, Callable[[], Value]] = dataclasses.field(default_factory=dict)
+    final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
     aliases: Mapping[Value, State] = dataclasses.field(default_factory=dict)
 
 
@@ -90,10 +90,43 @@ class Recurrence:
         """The fact of a value of the body in one iteration."""
         return self.iterations.inference.fact(value)
 
+    @property
+    def state_fact(self) -> Fact:
+        """The fact of the first state."""
+        return self.fact(self.states[0].initial).without_content()
+
+    @property
+    def inside(self) -> set[Value]:
+        """The states in the body, and the values between them and the next ones."""
+        computed = {value for node in self.nodes for value in node.outputs if value is not None}
+        return computed | {state.argument for state in self.states}
+
     def first_row(self, index: int = 0) -> Value:
         """Emit the initial value of a state as the first row."""
-        initial = self.feeding.same(self.states[index].initial).value
-        return self.emit.unsqueeze(initial, 0, "first")
+        return self.iterations.first_row(self.states[index])
+
+    def from_first(self, after: Sequence[Value]) -> list[Value]:
+        """Emit rows of each state after its initial value."""
+        return [
+            self.emit.concat([self.first_row(index), rows], 0, "rows")
+            for index, rows in enumerate(after)
+        ]
+
+    def again(self, rows: Sequence[Value] = ()) -> list[Value]:
+        """Emit the next values of all iterations from other states.
+
+        Args:
+            rows: those before each iteration, and after the last; by default all initial ones.
+        """
+        same = [self.feeding.same(state.initial) for state in self.states]
+        starts = [
+            Operand(self.feeding.before(own), True, each.fact.without_content())
+            for own, each in zip(rows, same, strict=False)
+        ]
+        states = zip([state.argument for state in self.states], starts or same, strict=True)
+        results = [state.result for state in self.states]
+        operands = self.iterations.replay(self.nodes, dict(states), results)
+        return [self.feeding.every(operand, "next") for operand in operands]
 
     def require_room(self, fact: Fact) -> None:
         """Check the size of all values of a state.
@@ -178,8 +211,9 @@ class AllIterations(Batcher):
     ) -> None:
         self.options = options
         self._raisers = tuple(raisers)
-        self._finals: dict[State, Callable[[], Value]] = {}
+        self._finals: dict[State, Value] = {}
         self._solved: dict[Value, tuple[State, Value]] = {}
+        self._first_rows: dict[State, Value] = {}
         self.replacements: list[Replacement] = []
         self.doubles = False
         bounds = MemoryBounds(options.max_bytes, options.row_bytes)
@@ -222,10 +256,8 @@ class AllIterations(Batcher):
 
     def final(self, state: State) -> Value:
         """Emit the state after the last iteration, or the initial one without iterations."""
-        emit_final = self._finals.get(state)
-        if emit_final is not None:
-            with readers_of(self.emit, _slots(state)):
-                return emit_final()
+        if state in self._finals:
+            return self._finals[state]
         self._join(state.argument)
         return super().final(state)
 
@@ -261,7 +293,8 @@ class AllIterations(Batcher):
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
         reasons: list[str] = []
-        with readers_of(self.emit, [v for state in recurrence.states for v in _slots(state)]):
+        slots = [v for s in recurrence.states for v in (s.argument, s.result, s.final)]
+        with readers_of(self.emit, slots):
             for raiser in self._raisers:
                 try:
                     replacement = raiser(recurrence)
@@ -288,9 +321,16 @@ class AllIterations(Batcher):
         if slot not in self._solved:
             return False
         state, every = self._solved.pop(slot)
-        first = self.emit.unsqueeze(self.feeding.same(state.initial).value, 0, "first")
-        self.enter_state(state, self.emit.concat([first, every], 0, slot.name))
+        rows = [self.first_row(state), every]
+        self.enter_state(state, self.emit.concat(rows, 0, slot.name))
         return True
+
+    def first_row(self, state: State) -> Value:
+        """Emit the initial value of a state as the first row, once."""
+        if state not in self._first_rows:
+            initial = self.feeding.same(state.initial).value
+            self._first_rows[state] = self.emit.unsqueeze(initial, 0, "first")
+        return self._first_rows[state]
 
     def _reshape(self, every: Value, state: State, value: Value) -> Operand:
         """Reshape the values of a state to another shape, up to axes of size 1."""
@@ -300,8 +340,8 @@ class AllIterations(Batcher):
             for fact in (own, other)
         )
         if old != new:
-            every = self.emit.squeeze(every, old, value.name) if old else every
-            every = self.emit.unsqueeze(every, new, value.name) if new else every
+            every = self.emit.squeeze(every, old, value.name)
+            every = self.emit.unsqueeze(every, new, value.name)
         return Operand(every, True, other.without_content())
 
     # Values --------------------------------------------------------------------------------------
@@ -368,8 +408,3 @@ class AllIterations(Batcher):
             )
         node = value.producer
         return node if node is not None and node.graph is body else None
-
-
-def _slots(state: State) -> list[Value | None]:
-    """The values of a state in the body, and after the Loop or Scan."""
-    return [state.argument, state.result, state.final]

@@ -15,8 +15,7 @@ rows in the order of the loop, so it is bit-exact. Integers and truth values wit
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
@@ -40,8 +39,6 @@ from .step_functions import StepReader
 _TYPES = onnx.TensorProto
 _COMMON = (*IEEE_FLOATS, *PLAIN_INTEGERS)
 """The element types with kernels of CumSum, ReduceMax and ReduceMin in runtimes."""
-_END = np.iinfo(np.int64).max
-
 _SHORT = 64
 """The elements of a state from which on the number of rows does not matter."""
 
@@ -112,7 +109,7 @@ def _same_value(recurrence: Recurrence, reader: StepReader) -> Replacement:
     exact = not reader.is_float or all(node.is_op(*_SIGN_KEEPING) for node in recurrence.nodes)
     rows = feeding.every(initial, "same")
     what = describe("the initial value", exact)
-    return Replacement(what, exact, {state: rows}, {state: lambda: initial.value})
+    return Replacement(what, exact, {state: rows}, {state: initial.value})
 
 
 def is_zero(part: Part) -> bool:
@@ -170,21 +167,19 @@ def accumulate(
         return replace_rows(recurrence, [joined], f"{kind} in steps of doubling distance", exact)
     is_number = is_number and not may_be_nan(state.initial)
     last = _last(emit, reduction, rows, fact.elem_type, is_number)
-    return Replacement(describe(reduction, exact), exact, {}, {state: lambda: last})
+    return Replacement(describe(reduction, exact), exact, {}, {state: last})
 
 
 def _rest(
     recurrence: Recurrence, reader: StepReader, modulus: Coefficient, offset: Coefficient
 ) -> Replacement:
     """Replace the rest of a sum by the rest of all sums."""
-    emit, first = recurrence.emit, recurrence.first_row()
-    sums = emit.running_sum(emit.concat([first, reader.rows_of(offset)], 0, "rows"), "sums")
-    rest = emit.add("Mod", [sums, reader.value_of(modulus)], "rest")
+    emit = recurrence.emit
+    (rows,) = recurrence.from_first([reader.rows_of(offset)])
+    rest = emit.add("Mod", [emit.running_sum(rows, "sums"), reader.value_of(modulus)], "rest")
     # Without iterations the state is not a rest.
-    after = recurrence.feeding.cut(rest, [1], [_END], [0])
-    return replace_rows(
-        recurrence, [emit.concat([first, after], 0, "rows")], "CumSum and Mod", True
-    )
+    after = recurrence.feeding.after(rest)
+    return replace_rows(recurrence, recurrence.from_first([after]), "CumSum and Mod", True)
 
 
 def _is_one_operation(recurrence: Recurrence) -> bool:
@@ -195,8 +190,7 @@ def _is_one_operation(recurrence: Recurrence) -> bool:
 
 def may_be_nan(initial: Value) -> bool:
     """Test for an initial value that is not a constant without NaN."""
-    tensor = initial.constant
-    return tensor is None or not tensor.is_readable or bool(np.isnan(tensor.numpy()).any())
+    return initial.array is None or bool(np.isnan(initial.array).any())
 
 
 def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, is_number: bool) -> Value:
@@ -215,9 +209,7 @@ def _last(emit: Builder, reduction: str, rows: Value, elem_type: int, is_number:
     flags = emit.add("Cast", [emit.add("IsNaN", [rows], "nan")], "nan", to=_TYPES.FLOAT)
     count = emit.reduce("ReduceSum", flags, (0,), "nans")
     any_nan = emit.add("Cast", [count], "any_nan", to=_TYPES.BOOL)
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
-    nan = emit.constant(np.array(np.nan, dtype), "nan")
-    return emit.add("Where", [any_nan, nan, last], "last")
+    return emit.add("Where", [any_nan, emit.number(np.nan, elem_type, "nan"), last], "last")
 
 
 def _joins_initial(recurrence: Recurrence, fact: Fact) -> bool:
@@ -248,7 +240,7 @@ def _reduced_sums(recurrence: Recurrence, rows: Value, exact: bool) -> Replaceme
         before = recurrence.feeding.same(state.initial).value
         sums, total = (emit.add("Add", [before, v], state.result.name) for v in (sums, total))
     what = "CumSum" if is_every_read(recurrence) else "ReduceSum"
-    return Replacement(describe(what, exact), exact, {state: sums}, {state: lambda: total})
+    return Replacement(describe(what, exact), exact, {state: sums}, {state: total})
 
 
 def weigh_last(
@@ -275,8 +267,7 @@ def weigh_last(
     powers = []
     for exponent, count in ((later, len(fact.shape or ())), (feeding.iterations, 0)):
         numbers = emit.add("Cast", [exponent], "exponents", to=fact.elem_type)
-        if count:
-            numbers = emit.unsqueeze(numbers, tuple(range(1, 1 + count)), "exponents")
+        numbers = emit.lift(numbers, count, "exponents")
         powers.append(emit.add("Pow", [reader.value_of(weight), numbers], "powers"))
     weighted = emit.add("Mul", [powers[0], reader.rows_of(offset)], "weighted")
     added = emit.reduce("ReduceSum", weighted, (0,), "added")
@@ -284,8 +275,7 @@ def weigh_last(
     total = emit.add("Add", [initial, added], state.result.name)
     if not fact.shape:
         total = emit.squeeze(total, 0, state.result.name)
-    what = describe("a weighted sum", False)
-    return Replacement(what, False, {}, {state: lambda: total})
+    return Replacement(describe("a weighted sum", False), False, {}, {state: total})
 
 
 # Rows that replace the state ---------------------------------------------------------------------
@@ -306,17 +296,16 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
         return _held(recurrence, reader, step.reset, fresh, fact)
     sums = _sums(recurrence, reader, step.plain, fact)
     # s = fresh + (sums now - sums then): exact in a group, as integers wrap in both.
-    before = feeding.cut(sums, [1], [_END], [0])
+    before = feeding.after(sums)
     fresh = _join(emit, fresh, before, fact, less=True)
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
-    last = emit.squeeze(emit.add("Gather", [sums, feeding.iterations], "last", axis=0), 0, "last")
+    last = feeding.final(sums, "last")
     every = {one: _join(emit, rows, before, fact) for one, rows in replacement.every.items()}
-    emit_final = replacement.final.get(state)
-    if emit_final is None:
+    if state not in replacement.final:
         return dataclasses.replace(replacement, every=every)
-    final: Callable[[], Value] = lambda: _join(emit, emit_final(), last, fact)  # noqa: E731
+    final = {state: _join(emit, replacement.final[state], last, fact)}
     what = "a Gather of rows and a CumSum"
-    return dataclasses.replace(replacement, what=what, every=every, final={state: final})
+    return dataclasses.replace(replacement, what=what, every=every, final=final)
 
 
 def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact) -> Value:
@@ -360,7 +349,7 @@ def _held(
     joined = emit.concat([first, rows], 0, "rows")
     one, zero = (emit.integer(n, "k") for n in (1, 0))
     iteration = emit.add("Add", [feeding.numbers(feeding.iterations), one], "iterations")
-    iteration = emit.unsqueeze(iteration, tuple(range(1, 1 + len(fact.shape or ()))), "iterations")
+    iteration = emit.lift(iteration, len(fact.dims), "iterations")
     places = emit.add("Where", [flag, iteration, zero], "places")
     start = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "start")
     places = emit.concat([start, places], 0, "places")
@@ -370,12 +359,11 @@ def _held(
         else:
             (places,) = recurrence.prefixes(OneOperator(Operator("Max")), [places], [numbers])
         every = emit.add("GatherElements", [joined, places], "values", axis=0)
-        every = feeding.cut(every, [1], [_END], [0])
-        return Replacement("a Gather of rows", True, {state: every})
+        return Replacement("a Gather of rows", True, {state: feeding.after(every)})
     last = emit.reduce("ReduceMax", places, (0,), "last", keepdims=1)
     row = emit.add("GatherElements", [joined, last], "last", axis=0)
     final = emit.squeeze(row, 0, state.result.name)
-    return Replacement("a Gather of rows", True, {}, {state: lambda: final})
+    return Replacement("a Gather of rows", True, {}, {state: final})
 
 
 def _held_whole(
@@ -392,7 +380,7 @@ def _held_whole(
     every = emit.add("Gather", [joined, places], state.argument.name, axis=0)
     last = emit.add("Gather", [joined, feeding.integers(-1)], "last", axis=0)
     final = emit.squeeze(last, 0, state.result.name)
-    return Replacement("a Gather of rows", True, {state: every}, {state: lambda: final})
+    return Replacement("a Gather of rows", True, {state: every}, {state: final})
 
 
 # Results -----------------------------------------------------------------------------------------
@@ -402,12 +390,10 @@ def replace_rows(
     recurrence: Recurrence, joined: Sequence[Value], what: str, exact: bool
 ) -> Replacement:
     """Replace all values of states, from rows with the initial one first."""
-    feeding, emit = recurrence.feeding, recurrence.emit
-    every, final = {}, {}
+    feeding, every, final = recurrence.feeding, {}, {}
     for state, rows in zip(recurrence.states, joined, strict=True):
-        every[state] = feeding.cut(rows, [1], [_END], [0])
-        last = emit.add("Gather", [rows, feeding.iterations], "last", axis=0)
-        final[state] = functools.partial(lambda v: v, emit.squeeze(last, 0, state.result.name))
+        every[state] = feeding.after(rows)
+        final[state] = feeding.final(rows, state.result.name)
     return Replacement(describe(what, exact), exact, every, final)
 
 
@@ -428,7 +414,7 @@ def is_every_read(recurrence: Recurrence) -> bool:
     """Test for readers of values before the last iteration."""
     (state,) = recurrence.states
     body, circle = recurrence.iterations.loop_view.body, set(recurrence.nodes)
-    values = {state.argument, *(v for node in recurrence.nodes for v in node.outputs if v)}
+    values = recurrence.inside
     outputs = [one.result for one in recurrence.iterations.loop_view.scan_outputs]
     others = [one.result for one in recurrence.iterations.loop_view.states if one is not state]
     users = [user for value in values for user in body.users(value)]

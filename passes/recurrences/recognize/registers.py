@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....facts.magnitudes import LAST_OF_64_BITS
 from ....ir import Value
 from ....ops.batching import Window
 from ....ops.views import read_slice
 from ...utils.stacked_rows import concat_rows
 from ..weights import Unfit
 from .recurrence import Recurrence, Replacement
-
-_END = np.iinfo(np.int64).max
 
 
 class _Register(NamedTuple):
@@ -51,8 +50,7 @@ def raise_register(recurrence: Recurrence) -> Replacement:
         raise Unfit("it is not a register: it does not drop its oldest rows for new ones")
     (state,), iterations = recurrence.states, recurrence.iterations
     emit, feeding, axis = iterations.emit, iterations.feeding, register.axis
-    fact = recurrence.fact(state.initial).without_content()
-    recurrence.require_room(fact)
+    recurrence.require_room(recurrence.state_fact)
     element = iterations.operand(register.element)
     rows, shape = iterations.every(register.element), element.fact.shape or ()
     initial = feeding.same(state.initial).value
@@ -64,10 +62,10 @@ def raise_register(recurrence: Recurrence) -> Replacement:
     every = _windows(recurrence, register, joined)
     # Windows that overlap: a reader that reduces them needs the rows alone (`sliding_windows`).
     if register.at_end and register.step < register.size:
-        rows = feeding.cut(joined, [register.step], [_END], [axis])
+        rows = feeding.cut(joined, register.step, LAST_OF_64_BITS, axis)
         feeding.windows[every] = Window(rows, axis, register.step, register.size, True, True)
-    bounds = [-register.size, _END] if register.at_end else [0, register.size]
-    final = lambda: feeding.cut(joined, bounds[:1], bounds[1:], [axis])  # noqa: E731
+    ends = (-register.size, LAST_OF_64_BITS) if register.at_end else (0, register.size)
+    final = feeding.cut(joined, *ends, axis)
     return Replacement("a register", True, {state: every}, {state: final})
 
 

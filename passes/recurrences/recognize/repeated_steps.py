@@ -12,19 +12,19 @@ would run more iterations for nothing.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
+from ....facts.magnitudes import LAST_OF_64_BITS
 from ....facts.polynomial import Dimension
 from ....ir import Graph, Node, Operator, Value
 from ....ir.copying import empty_header
 from ....ops.batching import Operand
 from ....ops.builder import Builder
-from ...iteration.loop_view import add_holder, declaration
+from ...iteration.loop_view import add_holder, declaration, scalar_declaration
 from ...iteration.places import moving_indices
 from ...utils.stacked_rows import concat_rows
 from ..weights import Unfit
@@ -32,7 +32,6 @@ from .cell_emission import raise_cell
 from .recurrence import Recurrence, Replacement
 
 _BOOL, _INT64 = onnx.TensorProto.BOOL, onnx.TensorProto.INT64
-_END = np.iinfo(np.int64).max
 _NO_STEPS = "it is not a step that an iteration repeats"
 _MOST_NODES = 256
 """The largest number of nodes of an iteration, which the match follows one inside the other."""
@@ -194,13 +193,14 @@ class _Steps:
         for index, (state, chain) in enumerate(zip(recurrence.states, self._copies, strict=True)):
             rows, fact = loop.output(width + index), recurrence.fact(state.initial)
             for place, value in enumerate(chain[1:]):
-                ends = [emit.vector((number,), "k") for number in (place, _END, 0, self._count)]
+                bounds = (place, LAST_OF_64_BITS, 0, self._count)
+                ends = [emit.vector((number,), "k") for number in bounds]
                 own = emit.add("Slice", [rows, *ends], value.name)
                 if place + 1 < self._count:
                     iterations.operands[value] = Operand(own, True, fact.without_content())
                 else:
                     every[state] = own
-            final[state] = functools.partial(loop.output, index)
+            final[state] = loop.output(index)
         return Replacement(f"a loop of {self._count} times as many steps", True, every, final)
 
     def _loop(self) -> Node:
@@ -221,10 +221,7 @@ class _Steps:
 
     def _fill(self, body: Graph) -> None:
         """Fill the body with the nodes of the first step."""
-        flag, number = (
-            onnx.helper.make_tensor_value_info(name, kind, ())
-            for name, kind in (("holds", _BOOL), ("step", _INT64))
-        )
+        flag, number = scalar_declaration("holds", _BOOL), scalar_declaration("step", _INT64)
         self._step, holds = body.add_input("step", number), body.add_input("holds", flag)
         self._body = body
         infos = []
@@ -298,16 +295,14 @@ class _Steps:
 
     def _copy(self, copies: Copies) -> Value:
         nodes = tuple([value.producer for value in copies])
+        first = nodes[0]
+        assert first is not None
         if nodes not in self._nodes_of:
             inputs = zip(*[node.inputs for node in nodes if node is not None], strict=True)
             own = [self._of(values) if None not in values else None for values in inputs]
-            node = nodes[0]
-            assert node is not None
-            labels = ["" if value is None else value.name for value in node.outputs]
-            self._nodes_of[nodes] = self._body.add_node(node.op, own, labels)
-        node = nodes[0]
-        assert node is not None
-        return self._nodes_of[nodes].output(node.outputs.index(copies[0]))
+            labels = ["" if value is None else value.name for value in first.outputs]
+            self._nodes_of[nodes] = self._body.add_node(first.op, own, labels)
+        return self._nodes_of[nodes].output(first.outputs.index(copies[0]))
 
     def _row(self, copies: Copies) -> Value:
         """The rows of all steps beside each other, of which each step reads one."""

@@ -61,13 +61,7 @@ def lost_nans(
         rows: the values of each state, the initial one first.
         fact: the fact of each state.
     """
-    iterations, states = recurrence.iterations, recurrence.states
-    emit, feeding, width = iterations.emit, iterations.feeding, len(states)
-    before = {
-        state.argument: Operand(feeding.cut(own, [0], [-1], [0]), True, fact)
-        for state, own in zip(states, rows, strict=True)
-    }
-    after = iterations.replay(recurrence.nodes, before, [state.result for state in states])
+    emit, width, after = recurrence.emit, len(recurrence.states), recurrence.again(rows)
     flags: dict[Place, Value] = {}
     firsts = [emit.add("IsNaN", [recurrence.first_row(row)], "nan") for row in range(width)]
     for place, part in parts.items():
@@ -78,7 +72,7 @@ def lost_nans(
         if place == RESET or column < width:
             later = reader.rows_of(own, np.dtype(bool))
         else:
-            later = emit.add("IsNaN", [feeding.every(after[row], "next")], "nan")
+            later = emit.add("IsNaN", [after[row]], "nan")
         flags[place] = emit.concat([firsts[row], later], 0, "rows")
     product, facts = Product(_SPREAD, width, tuple(flags), _BOOL), [Fact(_BOOL, fact.shape)]
     joined = recurrence.prefixes(product, list(flags.values()), facts * len(flags))
@@ -117,12 +111,10 @@ class NanStates:
         """Emit the NaN of states among rows of numbers, the initial values first."""
         recurrence, emit = self._recurrence, self._recurrence.emit
         nan, restored = emit.number(np.nan, self._fact.elem_type, "nan"), []
-        for index, (state, own) in enumerate(zip(recurrence.states, rows, strict=True)):
-            after = recurrence.feeding.cut(own, [1], [np.iinfo(np.int64).max], [0])
-            flag = self._flags[state.result]
-            after = emit.select(flag, nan, after, "restored", self._fact.elem_type)
-            restored.append(emit.concat([recurrence.first_row(index), after], 0, "rows"))
-        return restored
+        for state, own in zip(recurrence.states, rows, strict=True):
+            flag, after = self._flags[state.result], recurrence.feeding.after(own)
+            restored.append(emit.select(flag, nan, after, "restored", self._fact.elem_type))
+        return recurrence.from_first(restored)
 
     @lazy_property
     def _flags(self) -> dict[Value, Value]:

@@ -107,6 +107,13 @@ def combine(emit: Builder, op_type: str, operands: Sequence[Value], elem_type: i
     )
 
 
+def finite(emit: Builder, value: Value, elem_type: int) -> Value:
+    """Emit the nearest finite numbers."""
+    limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
+    least, most = (emit.constant(np.array(end), "finite") for end in (limits.min, limits.max))
+    return emit.clamp(value, least, most, "finite")
+
+
 OFFSET, LOWER, UPPER = range(3)
 """The columns after those of the states."""
 
@@ -228,9 +235,7 @@ class Product:
         if own is not None:
             yes = emit.constant(np.array(True), "yes")
             present = [yes, own] if None in flags else [flag for flag in flags if flag is not None]
-            joined[flag_of(place)] = functools.reduce(
-                lambda a, b: emit.add("Or", [a, b], "there"), present
-            )
+            joined[flag_of(place)] = _joined(emit, "Or", present)
         return joined
 
     def _reduce(self, emit: Builder, terms: Sequence[Value]) -> Value:
@@ -267,9 +272,11 @@ class Product:
 def _all(emit: Builder, flags: Sequence[Value | None]) -> Value | None:
     """Emit a conjunction; None for no conditions."""
     present = [flag for flag in flags if flag is not None]
-    if not present:
-        return None
-    return functools.reduce(lambda one, other: emit.add("And", [one, other], "there"), present)
+    return None if not present else _joined(emit, "And", present)
+
+
+def _joined(emit: Builder, op_type: str, flags: Sequence[Value]) -> Value:
+    return functools.reduce(lambda *pair: emit.add(op_type, pair, "there"), flags)
 
 
 def flag_of(place: Place) -> Place:

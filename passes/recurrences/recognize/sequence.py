@@ -115,8 +115,7 @@ class Sequence3:
         value = self._flat(value, shape, 1)
         if free.columns is None or free.columns == (0, free.width):
             return value
-        bounds = [self.emit.vector((number,), "k") for number in (*free.columns, 2)]
-        return self.emit.add("Slice", [value, *bounds], f"{free.value.name}_part")
+        return self.emit.cut(value, *free.columns, 2, f"{free.value.name}_part")
 
     def _flat(self, value: Value, shape: Shape, first: int) -> Value:
         """Reshape a value to one batch axis and the elements after its first axes."""
@@ -135,7 +134,7 @@ class Sequence3:
         if axes and self.of.axis(rank) != rank - 1 and batch == rank - 1:
             batch = rank - 2
         drop = tuple(first + index for index in range(rank - 1) if index != batch)
-        return self.emit.squeeze(value, drop, label) if drop else value
+        return self.emit.squeeze(value, drop, label)
 
     def initial(self, state: State) -> Value:
         """Emit the initial state, [1, batch, elements]."""
@@ -158,8 +157,7 @@ class Sequence3:
         if self._none is None or rows is None:
             return self._pad(value, self._none, self._empty)
         zeros = self.emit.constant(np.zeros((1, rows, width), dtype), "zeros")
-        bounds = [self.emit.vector((0,), "k"), self._none, self.emit.vector((0,), "k")]
-        row = self.emit.add("Slice", [zeros, *bounds], "zeros")
+        row = self.emit.cut(zeros, 0, self._none, 0, "zeros")
         return self.emit.concat([value, row], 0, value.name)
 
     def _pad(self, value: Value, iterations: Value | None, batch: Value | None) -> Value:
@@ -204,8 +202,7 @@ class Sequence3:
     def last(self, state: State, value: Value) -> Value:
         """Emit the last state from the operator's output [1, batch, elements]."""
         if self._empty is not None:
-            bounds = [self.emit.vector((0,), "k"), self.batch, self.emit.vector((1,), "k")]
-            value = self.emit.add("Slice", [value, *bounds], value.name)
+            value = self.emit.cut(value, 0, self.batch, 1, value.name)
         value = self._to_state_shape(self.emit.squeeze(value, 0, value.name), 0)
         if self._none is None:
             return value
@@ -226,4 +223,4 @@ class Sequence3:
             value = self.emit.transpose(value, [*range(first), first + 1, first], value.name)
         axes = {self.axis, batch if batch is not None else (rank - 1 if transposed else 0)}
         new = tuple(first + index for index in range(rank) if index not in axes)
-        return self.emit.unsqueeze(value, new, value.name) if new else value
+        return self.emit.unsqueeze(value, new, value.name)

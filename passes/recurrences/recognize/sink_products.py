@@ -204,8 +204,7 @@ class _Operands(Interpretation):
 
     def transpose(self, node: Node) -> list[Row]:
         """Follow the elements along another axis."""
-        value, rank = node.inputs[0], len(self.of.shape(self.source))
-        assert value is not None
+        value, rank = node.operand(0), len(self.of.shape(self.source))
         perm = list(node.attribute("perm", range(rank - 1, -1, -1)))
         axis = perm.pop(self.elements.axis)
         if perm != sorted(perm) or axis == rank - 1:

@@ -94,12 +94,7 @@ class StepReader(Coefficients):
         for state in states:
             weights = tuple([self.one if other is state else None for other in states])
             self._values[state.argument] = Step(Bounded(weights))
-        for node in self._recurrence.nodes:
-            try:
-                self._visit(node)
-            except Unfit as reason:  # parts of a select are never read
-                self._obstacles |= dict.fromkeys(node.outputs, reason)
-            self.progress += not self._obstacles
+        self._visit_all()
         steps = [self._of(state.result) for state in states]
         if self.semiring.is_ordered:  # max (a s, b s) is max (a, b) s for s of at least 0 alone
             offsets = [part for step in steps for part in (step.plain.offset, step.fresh) if part]
@@ -108,6 +103,14 @@ class StepReader(Coefficients):
             if not all(initial) or not all(part.positive for part in offsets):
                 raise Unfit("a state may be negative, and the order of products change")
         return steps
+
+    def _visit_all(self) -> None:
+        for node in self._recurrence.nodes:
+            try:
+                self._visit(node)
+            except Unfit as reason:  # parts of a select are never read
+                self._obstacles |= dict.fromkeys(node.outputs, reason)
+            self.progress += not self._obstacles
 
     def _visit(self, node: Node) -> None:
         joined = joined_values(node, self._recurrence.fact)
@@ -162,11 +165,16 @@ class StepReader(Coefficients):
         ]
         return next(iter(self._comparisons.values()), None) if len(others) == 2 else None
 
-    def _of(self, value: Value | None) -> Step:
+    def _present(self, value: Value | None) -> Value:
+        """An operand that is there and has a function; raises Unfit otherwise."""
         if value is None:
             raise Unfit("an operand is absent")
         if value in self._obstacles:
             raise self._obstacles[value]
+        return value
+
+    def _of(self, operand: Value | None) -> Step:
+        value = self._present(operand)
         if value in self._comparisons:
             raise Unfit(f"{value.producer} computes the next value")
         if value not in self._values:

@@ -274,9 +274,9 @@ class Interpretation:
     def _number(self, value: Value) -> float | None:
         """The number that all elements of a constant equal; None for other values."""
         tensor = value.constant
-        if tensor is None or not 0 < tensor.size <= _LARGEST_NUMBER or not tensor.is_readable:
+        if tensor is None or not 0 < tensor.size <= _LARGEST_NUMBER or value.array is None:
             return None
-        array = tensor.numpy().reshape(-1)
+        array = value.array.reshape(-1)
         # An infinite or NaN coefficient has no place in a sum of products.
         if array.dtype.kind != "f" or not np.isfinite(array[0]) or (array != array[0]).any():
             return None
@@ -287,8 +287,7 @@ class Interpretation:
         node = value.producer
         inside = node is not None and node.graph is self.recurrence.iterations.loop_view.body
         if inside and node is not None and node.is_op("Transpose") and node not in self._circle:
-            source = node.inputs[0]
-            assert source is not None
+            source = node.operand(0)
             if len(self.shape(source)) == 2 and node.attribute("perm", [1, 0]) == [1, 0]:
                 return self.matrix(source).transpose()
         return self.weight(value, 0)
