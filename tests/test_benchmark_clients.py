@@ -51,7 +51,9 @@ def path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", ":".join(part for part in sys.path if part))
 
 
-def test_nothing_that_a_client_does_stops_the_rest(path):
+@pytest.mark.parametrize("keeps", ["", "1"])
+def test_nothing_that_a_client_does_stops_the_rest(path, monkeypatch, keeps):
+    monkeypatch.setenv("KEEPS_PROCESS", keeps)
     wanted = {
         "is right": ("right", ""),
         "rounds": ("right", ""),

@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import onnx
 
+KEEPS_PROCESS = os.environ.get("KEEPS_PROCESS") == "1"
+
 
 def load(model):
     proto = onnx.load_model_from_string(model)

@@ -5,7 +5,8 @@
 The client is imported once. A line of the standard input names the folder of a job, with the files
 `model.onnx` and `feeds`; what comes out is left there as `outputs` or `failure`, and `stage` says
 how far it got.
-The answer is a line with how the child ended, as `os.waitstatus_to_exitcode` has it.
+The answer is a line with how the child ended, as `os.waitstatus_to_exitcode` has it. The child of
+an adapter with KEEPS_PROCESS does the next jobs, too, until one fails.
 """
 
 from __future__ import annotations
@@ -13,39 +14,58 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 import os
 import pickle
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 _WAITS = 6
 """So many times longer a job may take on a busy machine than its processor time."""
+_DONE = 100
+"""Code of a child that finds no further job."""
 
 
 def main() -> None:
     adapter, seconds, megabytes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a client prints is no answer
-    load = importlib.import_module(adapter).load
+    client = importlib.import_module(adapter)
     print("ready", file=answers, flush=True)
-    for line in sys.stdin:
+    code = 0
+    while code != _DONE:
         child = os.fork()
         if not child:
-            _confine(seconds, megabytes)
-            os._exit(_work(load, Path(line.rstrip("\n"))))
-        print(_ended(child), file=answers, flush=True)
+            keeps = getattr(client, "KEEPS_PROCESS", False)
+            os._exit(_serve(client.load, answers if keeps else None, seconds, megabytes))
+        code = _ended(child)
+        if code != _DONE:
+            print(code, file=answers, flush=True)
 
 
-def _confine(seconds: int, megabytes: int) -> None:
-    """Limit this process and what it starts; the alarm ends it even inside foreign code."""
+def _serve(load: Any, answers: TextIO | None, seconds: int, megabytes: int) -> int:
+    """Do the next job within limits, and with `answers` those after it, up to one that fails."""
+    line = sys.stdin.readline()
     os.setsid()
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.setitimer(signal.ITIMER_REAL, _WAITS * seconds)
+    while line:
+        # Only a limit that the next job does not pass can be hard.
+        limit = math.ceil(time.process_time()) + seconds
+        hard = limit if answers is None else resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+        signal.setitimer(signal.ITIMER_REAL, _WAITS * seconds)  # ends it even inside foreign code
+        code = _work(load, Path(line.rstrip("\n")))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if code or answers is None:
+            return code
+        print(code, file=answers, flush=True)
+        line = sys.stdin.readline()
+    return _DONE
 
 
 def _ended(child: int) -> int:

@@ -8,6 +8,10 @@ from tinygrad.nn.onnx import OnnxRunner
 
 from ..client import Arrays, Run
 
+KEEPS_PROCESS = (
+    True  # each new one compiles programs of its queue, and starts processes that compile
+)
+
 
 def load(model: bytes) -> Run:
     runner = OnnxRunner(Tensor(model, device="PYTHON"))
