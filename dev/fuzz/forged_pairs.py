@@ -3,9 +3,8 @@
 A pair has a name, the opsets of both models, the text that both begin with, and what follows there.
 """
 
-import re
-
 import forged_loops
+from pairs import pairs
 
 TEXT = r"""
 # a sum of sizes wraps, 17, 17
@@ -711,14 +710,4 @@ g (float[n] x) => (y)
 """Pairs that differ also over the reals, or where one is not defined."""
 
 
-def _pairs(text: str) -> dict[str, tuple[tuple[int, ...], str, str]]:
-    pairs = {}
-    for block in text.split("\n# ")[1:]:
-        header, rest = block.split("\n", 1)
-        name, *opsets = header.split(", ")
-        common, before, after = re.split(r"^[-+] ", rest, flags=re.MULTILINE)
-        pairs[name] = tuple(map(int, opsets)), common + before, common + after
-    return pairs
-
-
-PAIRS, VALUES, REALS = _pairs(TEXT + forged_loops.TEXT[1:]), _pairs(OF_VALUES), _pairs(OF_REALS)
+PAIRS, VALUES, REALS = pairs(TEXT + forged_loops.TEXT[1:]), pairs(OF_VALUES), pairs(OF_REALS)

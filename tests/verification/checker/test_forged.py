@@ -15,14 +15,14 @@ from tables import table
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", PAIRS)
 def test_different_models_have_no_certificate(name):
-    opsets, *texts = PAIRS[name]
+    *texts, opsets = PAIRS[name]
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {})
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_signs_of_zeros_that_matter_have_no_certificate(name):
-    opsets, *texts = VALUES[name]
+    *texts, opsets = VALUES[name]
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {}, "values")
     assert not accepted(*pair[::-1], {}, "values")
@@ -30,7 +30,7 @@ def test_signs_of_zeros_that_matter_have_no_certificate(name):
 
 @pytest.mark.parametrize("name", REALS)
 def test_rounded_constants_are_no_real_numbers(name):
-    opsets, *texts = REALS[name]
+    *texts, opsets = REALS[name]
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {}, "reals")
     assert not accepted(*pair[::-1], {}, "reals")
