@@ -32,7 +32,8 @@ def load(model: bytes) -> Run:
     def run(feeds: Arrays) -> list[np.ndarray]:
         results = function(*(feeds[name] for name in names if name in feeds))
         listed = results if isinstance(results, list | tuple) else [results]
-        return [_signed(np.asarray(one), type_) for one, type_ in zip(listed, types, strict=True)]
+        # Copies: a view of other numbers outlives the memory of the device that it reads.
+        return [_signed(np.array(one), type_) for one, type_ in zip(listed, types, strict=True)]
 
     return run
 
