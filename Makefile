@@ -40,7 +40,7 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
-	MYPYPATH=build/types $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.definitions -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.options -p straightline.passes -p straightline.reduction -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
+	MYPYPATH=build/types $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.definitions -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.options -p straightline.passes -p straightline.records -p straightline.reduction -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
 	  -m straightline -m straightline.__main__
 	$(PY) -m straightline.dev.tools.page_types build/types/pages
 	MYPYPATH=build/types:tests/support $(BIN)/mypy --follow-imports=silent --ignore-missing-imports --allow-subclassing-any tests/support/typed_calls.py build/types/pages/*.py

@@ -7,7 +7,6 @@ iteration die with it. The result is an upper bound: the maximum of each term ov
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 
 import onnx
@@ -16,6 +15,7 @@ from ..facts.fact import Fact, is_private
 from ..facts.polynomial import Dimension, product
 from ..ir import Graph, Model, Value
 from ..limits import limit
+from ..records import record
 from .shapes.inference import ShapeInference
 from .shapes.single_node_model import reads_of
 
@@ -23,7 +23,7 @@ _MOST_NODES = limit("memory_nodes")
 _MOST_LEADING = 2
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class PeakMemory:
     """The peak size of live values in bytes.
 

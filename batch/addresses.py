@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import logging
 import os
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..ir import LoadError, SaveError
 from ..ir.errors import reason
+from ..records import record
 from .errors import BatchError
 
 _MARK = "://"
@@ -31,7 +31,7 @@ Stored = dict[str, Any]
 """Description of a stored file: its size, and a digest of what the store tells of it."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Address:
     """A file or folder on shared storage.
 

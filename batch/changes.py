@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from ..records import record
 from ..report.sheet import Column, Sheet, Value
 from .result import Problem, Record
 from .summary import TONES, why
@@ -43,7 +43,7 @@ COLUMNS: tuple[Column, ...] = (
 KEYS = [column.key for column in COLUMNS]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Change:
     """A model that changed between two batches.
 
@@ -73,7 +73,7 @@ class Change:
         return dict(zip(KEYS, self.row, strict=True))
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Changes:
     """Changes between two batches.
 

@@ -15,6 +15,7 @@ from ..driver.options import RewriteOptions
 from ..ir import TWO_GB
 from ..ir.option_names import in_shell
 from ..limits import governed
+from ..records import record
 from ..verification.runs.options import VerifyOptions
 from .change_detection import digest_of_file
 
@@ -22,7 +23,7 @@ _FORM = 4
 """Version of the kept state; what another version kept is done again."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class JobConfig:
     """Work on each model of a batch.
 

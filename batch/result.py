@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..records import record
+
 if TYPE_CHECKING:
     from ..driver.result import Outcome
     from ..passes import Remark
@@ -24,7 +26,7 @@ Problem = Literal[
 ]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Record:
     """Result of one model.
 
@@ -135,7 +137,7 @@ class Record:
         return record
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Done:
     """Result of a model, with its entry in the state.
 

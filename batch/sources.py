@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..ir.file_reader import similar_file
+from ..records import record
 from .addresses import Address, Place, place_of
 from .errors import BatchError
 
@@ -19,7 +19,7 @@ DATA = ".data"
 """What the name of a file of external data has behind that of its model."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Job:
     """One model to be worked on. Paths are absolute: the work may be done elsewhere.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from ..options.table import OPTIONS, Option, options_on
+from ..records import record
 from . import options as shared
 from . import parsing
 from .completing import pass_names, target_names
@@ -43,7 +44,7 @@ _WORDS: Mapping[str, Any] = {"passes": pass_names, "target": target_names}
 _PREFIX = "option_"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class TableArguments:
     """Options of the table that a command has.
 
@@ -146,7 +147,7 @@ def _type_of(row: Option) -> Any:
     return kinds.get(row.metavar, str) | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ModelArguments:
     """Arguments about what is read and run."""
 
@@ -159,7 +160,7 @@ class ModelArguments:
     max_input_size: int | None = shared.MAX_INPUT_SIZE
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ComparisonArguments:
     """Arguments about how models are run and compared."""
 
@@ -227,7 +228,7 @@ class ComparisonArguments:
         return VerifyOptions(prove, self.inputs, sample_shapes=shapes, **more)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ProofArguments:
     """Arguments about whether a result is proved before it is written."""
 
@@ -283,7 +284,7 @@ def demanded(prove: bool | None, certificate: Path | None) -> bool | None:
     return True if certificate is not None else prove
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OutputArguments:
     """Arguments about what is written and shown."""
 
@@ -317,7 +318,7 @@ class OutputArguments:
         return self.as_json or self.quiet or self.verbose > 0
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ManyArguments:
     """Arguments about many models."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..options.table import options_on
+from ..records import record
 from . import interrupts, report
 from . import options as shared
 from .arguments import ComparisonArguments, ModelArguments, TableArguments, of_table, parameter_of
@@ -40,7 +41,7 @@ _OF_REWRITES = {
 """Parameters that matter where a model is rewritten."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Check:
     """Check of a model as the options of the command describe it."""
 
@@ -113,7 +114,7 @@ class Check:
         return path / place if path.is_dir() else path
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Checked:
     """Result of a model.
 

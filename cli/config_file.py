@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -22,6 +21,7 @@ from ..ir.option_names import KEYWORDS
 from ..options.table import OPTIONS
 from ..passes import PassOptionError
 from ..passes.manager.pipeline_parser import parse_pipeline
+from ..records import record
 from .options import MANY, OUTPUT, WATCHING
 
 _MODELS = "models"
@@ -58,7 +58,7 @@ class ConfigError(Error):
     """A configuration file is missing or invalid."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Config:
     """A configuration file.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import stat
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import typer
 
+from ..records import record
 from . import report
 from .parsing import STREAM
 from .terminal import complain, shown
@@ -26,7 +26,7 @@ _FIELDS = ("config", "no_config")
 _APPLIED = "straightline.applied"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Applied:
     """Options that a configuration file adds to those of the command line.
 

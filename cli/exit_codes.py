@@ -13,6 +13,7 @@ from typing import Any
 import typer
 import typer.core
 
+from ..records import record
 from . import interrupts, report, terminal
 from .helping import show_help
 from .interrupts import EXIT_CODES
@@ -97,7 +98,7 @@ def is_asked_for_json(arguments: Sequence[str] | None) -> bool:
     return "--json" in words[: words.index("--")] if "--" in words else "--json" in words
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Complaint:
     """An error in the words for users.
 

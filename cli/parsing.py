@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
@@ -12,11 +11,13 @@ from typing import Any
 
 import typer
 
+from ..records import record
+
 STREAM = Path("-")
 """Stands for a standard stream where a model is named."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Given:
     """One use of an option that is repeated, NAME=...; its text is what was written.
 

@@ -12,6 +12,7 @@ from ..driver.options import RewriteOptions
 from ..driver.specialize import typed_values
 from ..ir import Model, ModelSource, load
 from ..passes import Remark
+from ..records import record
 from ..targets import Target
 from ..verification import compare
 from ..verification.mismatch import MismatchError
@@ -26,7 +27,7 @@ _MOST_NAMED = 3
 """Limit of constructs that a reason names."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class PolicyResult:
     """Result of one policy for a model.
 
@@ -50,7 +51,7 @@ class PolicyResult:
         return {**dataclasses.asdict(self), "holds": self.holds}
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Policies:
     """Conditions on the form of a model.
 

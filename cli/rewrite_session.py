@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..records import record
 from . import interrupts, report
 from .arguments import (
     ComparisonArguments,
@@ -57,7 +58,7 @@ def _require_opset(opset: int) -> None:
         raise typer.BadParameter(f"--opset {opset}: write a number from {OLDEST} to {MAX_OPSET}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Session:
     """One `rewrite` or `convert`.
 

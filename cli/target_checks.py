@@ -10,11 +10,12 @@ from typing import Any
 from ..display import Table
 from ..driver.calls import transform
 from ..ir import BaseDir, Model, ModelSource, load, read
+from ..records import record
 from ..targets import Target, find, names
 from ..targets.legality import Legality, name_of
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class TargetCheck:
     """Operators of a model that a target lacks.
 

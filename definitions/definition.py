@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import onnx
 
 from ..ir import Operator
 from ..ir.lazy import lazy_property
+from ..records import record
 from .case import Case, Signature, Sizes, Unfit
 from .element_types import types_named
 from .pattern import Parameter, Pattern, PatternNode, RuleError, Variable, parse_pattern
@@ -19,7 +19,7 @@ After = str | Callable[[Case], str]
 """The text of a graph or of its nodes, or a function that writes it for a case."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Definition:
     """Meaning of an operator in one form.
 

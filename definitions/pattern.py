@@ -13,7 +13,6 @@ may be absent and else is a float, and `body = (float s) => (t) { ... }` a graph
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -21,6 +20,7 @@ from typing import Any, Literal
 import onnx
 
 from ..ir import Error, attribute_message
+from ..records import record
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?!\w))|(?P<text>"[^"]*")
@@ -45,7 +45,7 @@ class RuleError(Error):
     """A rule that cannot be used: unreadable, contradictory, refuted, or not proved."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Variable:
     """A variable for an attribute.
 
@@ -62,7 +62,7 @@ class Variable:
     kind: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Operand:
     """An operand of a node of a pattern.
 
@@ -78,7 +78,7 @@ class Operand:
     value: Any = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ShapePattern:
     """A pattern of a shape.
 
@@ -93,7 +93,7 @@ class ShapePattern:
     broadcasts: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Parameter:
     """A value from outside of a pattern.
 
@@ -112,7 +112,7 @@ class Parameter:
     is_optional: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class PatternNode:
     """A node of a pattern; integers that newer opsets have as inputs are among its attributes."""
 
@@ -122,7 +122,7 @@ class PatternNode:
     attributes: Mapping[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Pattern:
     """A small graph with variables.
 

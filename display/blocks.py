@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from ..records import record
 
 Tone = Literal["", "left", "note"]
 """Tone of a line: plain, work that remains, or a remark beside the point."""
@@ -29,7 +30,7 @@ MEANT: dict[str, str] = {
 """Quality of a status that stands alone, in a cell or before a line."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Line:
     """A line of text, perhaps with a status before it."""
 
@@ -38,14 +39,14 @@ class Line:
     status: str = ""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Code:
     """Something to be pasted."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Table:
     """Rows below the names of their columns; what is long stands in the last one."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..analysis.iterations.constructs import control_flow
 from ..analysis.iterations.trip_count import always_holds
 from ..ir import Error, Model, Node, Operator, Value, instead
 from ..ops.builder import Builder
+from ..records import record
 from ..verification.mismatch import MARK, Claim
 
 Maxima = Mapping[str, int]
@@ -29,7 +29,7 @@ class AssumptionError(Error):
     """A maximum does not fit the Loop that it was given for."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Assumptions:
     """The trip count bounds of Loops and the branches of Ifs, each by path."""
 

@@ -18,6 +18,7 @@ from ..limits import governed
 from ..passes import PassContext, Remark
 from ..passes.remarks import RemarkLog, kept_constructs
 from ..passes.vetoes import NONE, is_alarm, isolated
+from ..records import record
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .result import memory_dict, memory_lines, note_lines
@@ -37,7 +38,7 @@ Fate = Literal["rewritten", "kept", "removed"]
 _REMOVED = Message("removed", "unused, never run, or decided when an enclosing node was rewritten")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Construct:
     """One Loop, Scan, If, or other operator that holds a graph.
 
@@ -71,7 +72,7 @@ class Construct:
         return {**fields, "code": sentence.code, "arguments": dict(sentence.arguments)}
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Inspection:
     """The control flow of a model.
 

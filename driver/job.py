@@ -23,6 +23,7 @@ from ..passes.manager.pipeline import Timing
 from ..passes.remarks import notion_of
 from ..passes.utils.fixpoint import are_idle
 from ..passes.vetoes import NONE, Reproduction, Vetoes
+from ..records import record
 from .options import RewriteOptions
 from .reproduction import reproduction_of
 from .specialize import bind_inputs
@@ -39,7 +40,7 @@ def count_all_nodes(model: Model) -> int:
     return sum(len(graph) for graph in model.graphs())
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Request:
     """Request of one transformation: a model, which is never changed, and the options."""
 
@@ -158,7 +159,7 @@ class Request:
         }
 
 
-@dataclasses.dataclass
+@record
 class Job:
     """One model on its way through the steps.
 

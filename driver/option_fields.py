@@ -17,6 +17,7 @@ from ..ir import BaseDir
 from ..passes import Pass, Pipeline
 from ..passes.costs.goal import GoalName
 from ..passes.costs.table import Costs
+from ..records import record
 from ..verification.runs.options import Unproved, Verify
 from .assumptions import Branches, Maxima
 from .specialize import Values
@@ -32,7 +33,7 @@ Passes: TypeAlias = "str | Pass | Foreign | Iterable[Pass | Foreign] | Pipeline 
 """Passes as callers name them: None for the default ones, text, a pass, several."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OptionFields:
     """Options of a transformation, as `straightline.transform` documents them."""
 

@@ -14,11 +14,12 @@ from ..ir.errors import BindingError
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
+from ..records import record
 from .assumptions import Assumptions
 from .option_fields import OptionFields, Passes
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RewriteOptions(OptionFields):
     """Options of one rewrite or conversion, as `straightline.transform` documents them.
 

@@ -18,6 +18,7 @@ from ..passes import Remark
 from ..passes.manager.pipeline import Timing, require_all_rewritten
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import is_alarm
+from ..records import record
 from ..verification.runs.options import VerifyOptions
 from .job import Job, Request, count_all_nodes
 from .suggestions import Hint, hint_blocks, left_over
@@ -52,7 +53,7 @@ class Change(NamedTuple):
     after: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Outcome(Generic[M]):
     """Result of `transform`.
 

@@ -26,6 +26,7 @@ from ..passes import PassContext, Remark, Result
 from ..passes.base import INEXACT, Meter
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import NONE, isolated
+from ..records import record
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .reproduction import written
@@ -56,7 +57,7 @@ NO_PASS = Message("no-pass", "no pass of the pipeline rewrites {operator}")
 _CALL_KEPT = Message("call-kept", "{construct}: kept, {cause}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Hint:
     """Options that were tried and decide constructs.
 
@@ -105,7 +106,7 @@ class Refuted(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Advice:
     """Results of trials.
 
@@ -142,7 +143,7 @@ def _untried(part: Reason) -> Reason:
     return part.replaced(f"{part.plain}; {by(*part.options)} may decide it, which was not tried")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Way:
     """Options to add to a rewrite: values and shapes of inputs, a maximum of a Loop, and others."""
 

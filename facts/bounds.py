@@ -5,13 +5,13 @@ Bounds are dimensions, so that an ArgMax over N classes is known to give at most
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import onnx
 
+from ..records import record
 from .fact import Content, Fact
 from .magnitudes import Magnitudes
 from .polynomial import Dimension
@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
     high: Dimension
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Known:
     """Facts of one value: type, shape and content, and the bounds of its integers."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..ir.option_names import by
+from ..records import record
 
 
 class Reason(str):
@@ -94,7 +94,7 @@ MESSAGES: dict[str, Message] = {}
 """Every template by its code."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Message:
     """A template of sentences, such as "trip count depends on {cause}".
 

@@ -23,6 +23,7 @@ from ..ir.lazy import lazy_property
 from ..passes import PassContext, Pipeline, Remark, Result
 from ..passes.manager.undo import BINDING, Task, probing, settle
 from ..passes.vetoes import NONE, isolated, warn_of
+from ..records import record
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, VerifyOptions
 
@@ -74,7 +75,7 @@ def as_onnx_ir_pass(
     return StraightlinePass(pipeline, bindings, verify, unproved)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Attempt:
     """One run of the passes.
 

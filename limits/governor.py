@@ -8,13 +8,13 @@ be ended.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 import weakref
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from ..records import record
 from .table import LIMITS, allowed
 
 _SMALL = 1 << 10
@@ -27,7 +27,7 @@ _LARGEST_SHARE = 5
 """One node may take this share of all work at most, so that none takes it from all others."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Limits:
     """Limits of one rewrite, conversion or proof.
 

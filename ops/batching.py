@@ -17,6 +17,7 @@ from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
 from ..facts.types import INTEGER_BITS
 from ..ir import Node, Operator, Tensor, Value, attribute_message
+from ..records import record
 from .builder import Builder
 
 REORDERED = "would add or multiply floats in another order"
@@ -31,7 +32,7 @@ class Unbatchable(Obstacle):
     with the node."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Operand:
     """An input or output of a node of a body.
 
@@ -64,7 +65,7 @@ class Kind(enum.Enum):
     CUT_WINDOW = "x[max(start, first) : min(start + size, last)]"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Bounds:
     """The bounds of a Slice in each iteration.
 
@@ -82,7 +83,7 @@ class Bounds:
     longest: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Partial:
     """Elements that an operand has in each iteration; its other elements have no meaning.
 
@@ -115,7 +116,7 @@ class Partial:
         return self.present, self.bounds
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Window:
     """Consecutive elements that a value holds in each iteration.
 
@@ -149,7 +150,7 @@ class Quotient(NamedTuple):
     dividend: Dimension
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Extent:
     """Facts of the iterations that hold before run time.
 
@@ -218,7 +219,7 @@ too large for that.
 """
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Batch:
     """One node of a body, with the operands that replace its inputs.
 

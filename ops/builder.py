@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import onnx
 from ..facts.types import INTEGER_BITS
 from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
 from ..limits import allowed, limit
+from ..records import record
 from .departures import loses_sign, other_numbers
 from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
 from .schema_queries import NEGATIVE_AXES, ElementTypes, formal_inputs, takes, takes_all
@@ -21,7 +21,7 @@ class RewriteError(Error):
     """Failure of a pass to write what it was asked for."""
 
 
-@dataclasses.dataclass
+@record
 class Room:
     """A bound on the nodes of a scratch graph and of the bodies in it.
 

@@ -10,7 +10,6 @@ known do not exclude a departure.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -22,6 +21,7 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
 from ..ir import Node, Value, normal_domain
+from ..records import record
 from .operand_view import (
     Application,
     ArrayOperand,
@@ -304,7 +304,7 @@ VERSION = "1.32.0"
 """The onnxruntime that was tried."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Departure:
     """A row of the table.
 

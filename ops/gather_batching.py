@@ -9,7 +9,6 @@ cuts it; all others are prefixes or suffixes.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 
 import onnx
@@ -20,6 +19,7 @@ from ..facts.polynomial import Dimension
 from ..facts.types import PLAIN_INTEGERS
 from ..ir import Graph, Node, Value
 from ..limits import allowed, limit
+from ..records import record
 from .axes import written_axes
 from .batch_axis import counted
 from .batching import DIFFERING, Batch, Kind, Unbatchable
@@ -339,7 +339,7 @@ def distance(batch: Batch, with_limits: bool = False) -> int | None:
     return (last.sum - first.sum).value if with_limits or limits == {None} else None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Bound:
     """A bound of a Slice.
 

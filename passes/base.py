@@ -22,6 +22,7 @@ from ..facts.reason import Message, Reason
 from ..ir import Error, Model, Node, Operator, Value
 from ..ir.io.deserialize import FlatModel
 from ..ir.option_names import by
+from ..records import record
 from .faults import observing
 from .remarks import Remark, RemarkLog
 
@@ -58,7 +59,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 """The parts of a model that a pass keeps unless it declares a change."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Pass(abc.ABC):
     """One rewrite. Its fields are its options; state lives in `PassContext`, never here.
 
@@ -225,7 +226,7 @@ class Analyses:
             self._inference = None
 
 
-@dataclasses.dataclass
+@record
 class Meter:
     """Cost of a rewrite so far.
 
@@ -245,7 +246,7 @@ class Meter:
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass
+@record
 class Instrumentation:
     """Observers of a rewrite.
 
@@ -268,7 +269,7 @@ class Instrumentation:
                 self.progress(work, step, total)
 
 
-@dataclasses.dataclass
+@record
 class PassContext:
     """State of one rewrite, shared by its passes.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, overload
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message, Reason
 from ..ir import Model, Node, Operator
+from ..records import record
 
 Action = Literal["rewritten", "kept", "noted"]
 
@@ -21,7 +22,7 @@ class Named(Protocol):
         """The name."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Remark:
     """A record of a pass's change to a construct, or of the reason against one.
 

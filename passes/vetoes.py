@@ -27,6 +27,7 @@ from ..ir import Error, Function, Model, Node, Operator, Value
 from ..ir.faults import described, raises_faults, warn_of_fault
 from ..limits import governed
 from ..ops.builder import RewriteError
+from ..records import record
 from .base import Pass, PassContext
 from .faults import Fault, ObserverFault, Place, isolating
 from .remarks import Action, Remark
@@ -41,7 +42,7 @@ _GONE = Message("construct-left", "{cause}; {pass_name} leaves the {construct} a
 _LEFT_OUT = Message("pass-left-out", "{cause}; {what} left out{advice}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Veto:
     """A construct that one pass must leave alone.
 
@@ -76,7 +77,7 @@ class Veto:
         return Reason(text.plain, self.why.code, text.arguments)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Vetoes:
     """The vetoes of one run."""
 
@@ -285,7 +286,7 @@ class StrictError(RewriteError):
     """A pass left a construct alone although strict mode asked for all of them."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Reproduction:
     """The model and the options of a rewrite, as a shell takes them.
 

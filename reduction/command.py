@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import re
 import shlex
@@ -17,6 +16,7 @@ import onnx
 
 from ..ir import Error
 from ..ir.option_names import by
+from ..records import record
 from ..runtimes.lifeline import start_tied
 from .bounded_output import BoundedOutput
 
@@ -35,7 +35,7 @@ class CommandError(Error):
     """A command does not fail on the model as it came, or never can."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Failure:
     """A failure of a command.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from ..ir import Node, Value
+from ..records import record
 from .draft import Draft, UncuttableError
 
 _AXES = ("scan_output_axes", "scan_output_directions")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Slots:
     """Positions of the slots of a Loop, or of a Scan from opset 9 on.
 

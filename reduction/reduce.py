@@ -10,7 +10,6 @@ eight nodes, of which node 2 alone causes the fault:
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -32,6 +31,7 @@ from ..ir import (
     to_proto,
 )
 from ..ir.io.external_data import load_external_data
+from ..records import record
 from ..runtimes.source import Source
 from .command import FailingCommand
 from .draft import Draft, UncuttableError, nesting_of
@@ -66,7 +66,7 @@ class Size(NamedTuple):
     bytes: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Reduction:
     """Result of a reduction.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import abc
-import dataclasses
 from collections.abc import Sequence
 
 import onnx
 
 from ..ir import Graph, Model, Node, Value, instantiate
 from ..passes.cleanup.eliminate_dead_nodes import sweep
+from ..records import record
 from .draft import Draft, UncuttableError
 from .loop_slots import remove_slots, slots
 
@@ -68,7 +68,7 @@ class Inputs(Step):
             draft.model.graph.remove_input(inputs[index])
 
 
-@dataclasses.dataclass
+@record
 class Nodes(Step):
     """Nodes at one depth of nesting: hierarchical delta debugging.
 
@@ -130,7 +130,7 @@ def _operand_like(draft: Draft, node: Node, result: Value) -> Value | None:
     return None
 
 
-@dataclasses.dataclass
+@record
 class Constructs(Step):
     """Constructs of control flow that one run of a body replaces.
 

@@ -7,10 +7,10 @@ other.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..records import record
 from .errors import EvaluationError
 
 _MOST_PLACES = 8
@@ -35,7 +35,7 @@ class Entered(NamedTuple):
     turn: Turn
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Call:
     """The kernel of a node that calls a function.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import onnx
 
 from ..ir.attributes import graphs_in
 from ..ir.option_names import in_shell
+from ..records import record
 
 _UNFIXED = {
     "AffineGrid": b"coordinates",
@@ -38,7 +38,7 @@ _RANDOM = {
 Dim = int | str | None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Signature:
     """Inputs and outputs of a model, as its caller sees them.
 

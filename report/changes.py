@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from ..ir import LoadError, Tensor
+from ..records import record
 from ..verification.runs.comparison import EXACT, compare
 from .differences import Change
 from .matching import Matching
@@ -24,7 +25,7 @@ _MOST_COMPARED = 1 << 28
 """The limit of bytes of constants that are compared with the other version's."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class NodeChange:
     """A node that changed, or a run of equal nodes.
 
@@ -48,7 +49,7 @@ class NodeChange:
         return [self.kind, self.before, self.after, self.count, details]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Changes:
     """The changes of all graphs.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder
@@ -11,6 +10,7 @@ from ..analysis.iterations.constructs import control_flow
 from ..analysis.iterations.trip_count import trip_count
 from ..driver.inspect import decided_by
 from ..ir import Model, Node, Value
+from ..records import record
 from .model_data import Place
 
 MOST_CONSTRUCTS = 500
@@ -19,7 +19,7 @@ _MOST_TRIED = 200
 """The limit of evaluated iterations of a condition."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Carried:
     """Loop-carried state: the initial value, the body's input, its update, and the final output."""
 
@@ -29,7 +29,7 @@ class Carried:
     result: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ConstructData:
     """A Loop, Scan, If or other node with bodies.
 

@@ -14,6 +14,7 @@ from ..ir.kinds import takes
 from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.manager.pipeline import Timing
+from ..records import record
 from ..runtimes.workers import RuntimeName
 from .changes import Changes, changes
 from .constructs import ConstructData, constructs_of
@@ -36,7 +37,7 @@ CommandWith = Callable[[Sequence[str]], str]
 """Extends the present command by options."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Side:
     """One of the two models.
 
@@ -59,7 +60,7 @@ class Side:
         return cls(name, describe(model), tuple(constructs), more)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RemarkRow:
     """A remark and its number of occurrences."""
 
@@ -71,7 +72,7 @@ class RemarkRow:
     count: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Report:
     """Two models, and the results of the rewrite between them.
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..analysis.peak_memory import PeakMemory, size_text
+from ..records import record
 from .model_data import ModelData, ValueData
 
 _CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Change:
     """An entry and its values in both models; "" where it is absent.
 
@@ -27,7 +28,7 @@ class Change:
     after: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Differences:
     """Two models side by side.
 

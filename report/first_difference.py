@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -12,6 +11,7 @@ import numpy as np
 import onnx
 
 from ..ir import BaseDir, Model
+from ..records import record
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.value_text import text_of
@@ -40,7 +40,7 @@ _MOST_TEXT = 400
 _NUMBERS = re.compile(r"(?:_\d+)+")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class FirstDifference:
     """The first values that differ.
 
@@ -69,7 +69,7 @@ class FirstDifference:
     compared: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Pair:
     """A value of the rewrite and its counterpart in the original."""
 

@@ -6,13 +6,13 @@ The names of a rewrite tell the loop, the iteration and the call that a node com
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from ..records import record
 from .model_data import GraphData, ModelData, NodeData, Place
 from .origins import Origin
 from .scopes import scopes_in
@@ -28,7 +28,7 @@ _MOST_GROUPS = 10_000
 """The most groups of a graph, the largest ones."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Group:
     """A group: its kind and label, and the number of the group around it (-1 for none)."""
 
@@ -37,7 +37,7 @@ class Group:
     around: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Grouping:
     """The groups of the nodes of one graph.
 
@@ -50,7 +50,7 @@ class Grouping:
     runs: tuple[tuple[int, int], ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Groupings:
     """The groups of one graph by origin and by module; None where there are none."""
 

@@ -10,6 +10,7 @@ import onnx
 
 from ..ir import Graph, Model, Node, Operator, Tensor, Value
 from ..ir.io.name_authority import Names, assign_names
+from ..records import record
 from .scopes import scopes_of
 from .texts import (
     MOST_WHOLE,
@@ -32,7 +33,7 @@ Place = tuple[int, int]
 """The place of a node: the number of its graph, and its own number there."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OperatorData:
     """An operator, shared by nodes.
 
@@ -51,7 +52,7 @@ class OperatorData:
     scopes: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class NodeData:
     """A node.
 
@@ -75,7 +76,7 @@ class NodeData:
         return self.name or next(filter(None, self.outputs), "")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ValueData:
     """An input, an output or a constant: its name, declared type, and the elements if few."""
 
@@ -84,7 +85,7 @@ class ValueData:
     elements: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class GraphData:
     """The main graph, a body of a node, or a function.
 
@@ -109,7 +110,7 @@ class GraphData:
     is_function: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ModelData:
     """A model.
 

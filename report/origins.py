@@ -8,12 +8,12 @@ origin of a node; a node without such a name has none.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
+from ..records import record
 from .model_data import ModelData, NodeData, Place
 
 Kind = Literal["same", "copy", "instead", "for"]
@@ -23,7 +23,7 @@ _MOST_PARTS = 12
 """The most suffixes of a name to try, the shortest first."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Origin:
     """The origin of a node.
 

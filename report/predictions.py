@@ -12,12 +12,13 @@ from ..limits import limit
 from ..passes.costs.cost_model import loading, run_units, running
 from ..passes.costs.table import cost_table
 from ..passes.costs.trip_counts import USUAL
+from ..records import record
 from .differences import Change
 
 _TABLE = "onnxruntime"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Predictions:
     """Predictions for two models; without rows for models with too many nodes.
 
@@ -36,7 +37,7 @@ class Predictions:
         return {"rows": [dataclasses.asdict(row) for row in self.rows], "basis": self.basis}
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Predicted:
     """The predictions for one model: microseconds, and the peak of computed values."""
 

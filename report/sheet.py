@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import html
 import io
 import os
@@ -16,6 +15,7 @@ from ..analysis.peak_memory import size_text
 from ..display.blocks import MEANT
 from ..display.plain import time_of, visible
 from ..ir.io.files import replacing
+from ..records import record
 from .page import asset, policy_of
 from .places import marked_place
 
@@ -32,7 +32,7 @@ Value = str | int | float | None
 Kind = Literal["text", "name", "status", "count", "bytes", "seconds", "microseconds"]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Column:
     """A column.
 
@@ -54,7 +54,7 @@ class Column:
         return f"{self.group} {self.title}".strip()
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Sheet:
     """A table.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import unicodedata
 from collections import Counter
@@ -13,6 +12,7 @@ from pathlib import Path
 from ..ir import BaseDir, Model, ModelSource, load
 from ..ir.io.files import replacing
 from ..ir.kinds import PATH, takes
+from ..records import record
 from .constructs import ConstructData, constructs_of
 from .model_data import GraphData, ModelData, Place, describe
 from .places import marked_place
@@ -37,7 +37,7 @@ text{fill:#e7eaed}.soft{fill:#9aa5b0}rect{fill:#1d2125;stroke:#5c6670}.paper{fil
 """
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Box:
     """A box: lines of text and the boxes below them."""
 

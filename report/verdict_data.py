@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
+from ..records import record
 from ..verification.rules_in_words import NOTIONS_IN_WORDS, rules_in_words
 from .first_difference import FirstDifference
 
@@ -18,7 +18,7 @@ _MOST_PLACES = 5
 """The most named constructs of a pass at fault."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OutputRow:
     """An output and its status: "proved", "equal", "different", "not deterministic"."""
 
@@ -27,7 +27,7 @@ class OutputRow:
     detail: str
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ProofData:
     """A proof in words, found or open.
 
@@ -66,7 +66,7 @@ class ProofData:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class VerdictData:
     """The verdict of the verification.
 

@@ -37,6 +37,7 @@ from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, lack_work, run_passes
 from ..passes.utils.trial import take_over, try_passes
 from ..passes.vetoes import is_hidden
+from ..records import record
 from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -73,7 +74,7 @@ _CONVERSION = 4
 _UNTAKEN = Message("not-taken", "{cause}")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FitTarget(Pass):
     """Rewrite a model for a target: its opset, and operators in the place of those that it lacks.
 
@@ -322,7 +323,7 @@ class _Fit(NamedTuple):
     way: Stages
 
 
-@dataclasses.dataclass
+@record
 class FitResult:
     """Result of a fit: a model that fits as far as it can.
 

@@ -8,7 +8,6 @@ summed axis gets a new name in each product, as the tensor of one may be a facto
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from ..facts.polynomial import Dimension
 from ..ir import Node, Value
 from ..passes.simplify.raising.algebra import Unreadable
 from ..passes.simplify.raising.reading import is_plain, reduced_axes, uniform_number
+from ..records import record
 
 Axes = tuple[int | None, ...]
 
@@ -45,7 +45,7 @@ class Product(NamedTuple):
     atoms: tuple[Atom, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class IndexSum:
     """A tensor: the names of its axes, and the products whose sum it is."""
 

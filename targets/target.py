@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..ir import Error
 from ..ops.schema_queries import is_defined
+from ..records import record
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 ANY_SHAPE = "*"
@@ -43,7 +44,7 @@ class Opsets(NamedTuple):
         return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Source:
     """Source of a target's lists.
 
@@ -65,7 +66,7 @@ class Source:
     url: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Tried:
     """Record of trials of a list in its client, with models of one node.
 
@@ -78,7 +79,7 @@ class Tried:
     date: datetime.date
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Form:
     """Form in which a target supports an operator.
 
@@ -162,7 +163,7 @@ class Form:
     why: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Target:
     """Client with its supported operators. Operators of other domains are named "domain.Name".
 

@@ -19,6 +19,7 @@ from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
+from ..records import record
 from .certificate_check import FORMAT, VERSION
 from .checker.terms import CertificateError
 from .derivation import derive
@@ -33,7 +34,7 @@ NO_DERIVATION = "the certificate is of a version without derivations"
 """Reason why a certificate holds no derivation."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Certificate:
     """A proof with the fingerprints of its models.
 

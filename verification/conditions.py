@@ -15,6 +15,7 @@ from onnx import TensorProto
 from ..facts.named_dimensions import Minima
 from ..facts.types import INTEGER_BITS
 from ..limits import limit
+from ..records import record
 from ..reference.signature import dims_of
 from .proof.result import Condition, Proof
 from .runs.shape_inputs import steering_inputs
@@ -32,7 +33,7 @@ Decide = Callable[[dict[str, Any], Sizes, Minima], Proof]
 """Function that proves two models with further bound inputs, for some sizes or least sizes only."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Subject:
     """Sizes and inputs that get a number.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 import shutil
@@ -18,6 +17,7 @@ from ..ir import BaseDir, ModelSource, SaveError, Tensor, read
 from ..ir.errors import reason
 from ..ir.io.files import require_folder
 from ..ir.option_names import by
+from ..records import record
 from ..reference.signature import Signature, type_text
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
@@ -29,7 +29,7 @@ _README, _DATA = "README.md", "test_data_set_0"
 _TITLE = "# Counterexample of straightline"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Counterexample:
     """An input on which two models differ.
 

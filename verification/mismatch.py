@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..ir import Error
 from ..ir.option_names import by
+from ..records import record
 from .runs.verdict import Verdict
 
 MARK = "violated_assumption_"
@@ -43,7 +43,7 @@ def _input_text(name: str, value: Any) -> str:
     return f"{name} with {len(value)} parts" if isinstance(value, list) else f"no {name}"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Claim:
     """One assumption.
 

@@ -15,6 +15,7 @@ from ..facts.named_dimensions import Minima
 from ..facts.notions import EQUAL, Equality
 from ..ir import BaseDir, ModelSource, to_proto
 from ..ops.agreement import is_float
+from ..records import record
 from ..reference.errors import EvaluationError
 from ..reference.signature import Signature
 from .conditions import Sizes, declared_shapes, sufficient
@@ -34,7 +35,7 @@ _MANY_SAMPLES = 16
 """Number of samples for outputs that differ in their last bits only."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Search:
     """Search for what decides an open proof of two models.
 

@@ -19,6 +19,7 @@ from ..ir.lazy import lazy_property
 from ..passes import Pass, PassContext, Progress, Remark
 from ..passes.base import Part, current_watcher
 from ..passes.manager.pipeline import Timing
+from ..records import record
 from .convert import convert
 from .defined_operators import write_definitions
 from .differences import Differences, Snapshot
@@ -30,7 +31,7 @@ CONVERT = "convert"
 """Name of the conversion among passes."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Convert(Pass):
     """The conversion as a pass, for watchers."""
 
@@ -53,7 +54,7 @@ class Convert(Pass):
         return f"{self.name} to opset {self.opset}"
 
 
-@dataclasses.dataclass
+@record
 class Converted:
     """Converted model.
 
@@ -86,7 +87,7 @@ class Converted:
         return Differences(self.operators, Snapshot(self.model))
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Conversion:
     """Conversion of a model, with what it needs.
 

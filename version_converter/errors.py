@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Error, Value
+from ..records import record
 
 Place = tuple[str, str]
 """An operator and a path."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Failure:
     """A node that the next version cannot express.
 

@@ -29,7 +29,6 @@ The batch is 1. A Scan 8 fills all its outputs forward, so one more Scan reverse
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -56,6 +55,7 @@ from ..passes.iteration.loop_view import (
 from ..passes.scans.shapes import ScanShapes, Size, ValueAxis, emit_sizes
 from ..passes.utils.replace_all_uses import replace_outputs
 from ..passes.utils.traversal import inside_out
+from ..records import record
 from .types import Types
 
 
@@ -298,7 +298,7 @@ def _unless_no_rows(
     return chosen
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Rows:
     """Emitter of single rows of a Scan 8 with a Scan 9.
 
@@ -390,7 +390,7 @@ _PICKED = frozenset(
 """The element types that Scan supports, but ConstantOfShape of opset 9 does not."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Padding:
     """The values that pad rows, emitted once in the graph around them.
 

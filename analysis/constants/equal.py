@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 
 from ...ir import LoadError, Operator, Tensor
+from ...records import record
 
 MOST_COMPARED = 1 << 10
 """The most elements of compared tensors: larger ones are few, and slow to read."""
@@ -27,7 +28,7 @@ def content_key(tensor: Tensor) -> Hashable | None:
     return tensor.elem_type, tensor.dims, content
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class KeyMemory:
     """Keys of constants and operators, which never change, for all passes of a rewrite.
 

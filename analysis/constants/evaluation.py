@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from ...limits import current, limit
 from ...ops import agrees, rules_of
 from ...ops.cost_estimates import EACH
 from ...ops.randomness import draws_random_numbers, find_random
+from ...records import record
 from ...reference.errors import EvaluationError
 from ...reference.signature import is_static
 from ..shapes.single_node_model import reads_of, single_node_model
@@ -146,7 +146,7 @@ class _Watch:
         return rules.work(node, values)
 
 
-@dataclasses.dataclass
+@record
 class IterationBudget:
     """The budget of iterations of all Loops together."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from onnx import TensorProto
 from ...facts.reason import Reason
 from ...ir import Model, Node, Value, normal_domain
 from ...ops.randomness import draws_random_numbers
+from ...records import record
 from .dependence import CallReads, Query, carried_sources, comes_from, is_iteration_number
 
 _MOST_NAMED = 3
@@ -43,7 +43,7 @@ _Sources = dict["Origin", None]
 """Sources in their order, which values share and nothing changes."""
 
 
-@dataclasses.dataclass
+@record
 class _Visit:
     """A value on the path of a walk.
 

@@ -7,7 +7,6 @@ where values are unknown, on shapes.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Literal
 
 import onnx
@@ -15,6 +14,7 @@ import onnx
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ...ir.option_names import by
+from ...records import record
 from ..constants.folding import Folder
 from ..constants.provenance import origins
 from .condition_shapes import ConditionShapes
@@ -39,7 +39,7 @@ NEVER_FALSE = Message("condition-never-false", "its condition never becomes fals
 ENDLESS = Message("endless", "it never ends: it has no maximum and its condition stays true")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class TripCount:
     """A trip count, or the reason why it is unknown.
 

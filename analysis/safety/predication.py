@@ -6,7 +6,6 @@ from some earlier iteration, since one that is not live changes nothing.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from ...facts.bounds import Known, alike, join, known, same_content
@@ -14,6 +13,7 @@ from ...facts.fact import Fact, Shape, constant_fact
 from ...facts.obstacle import Obstacle
 from ...ir import Node, Value
 from ...ir.option_names import by
+from ...records import record
 from ..iterations.body_inputs import condition_tensor, iteration_number
 from .select_legality import shape_text, unselectable
 from .speculation import Hazard, Speculation
@@ -22,7 +22,7 @@ _SLICE_OPSET = 10
 """The first opset with computed bounds of Slice."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Iteration:
     """An unrolled iteration of a Loop.
 

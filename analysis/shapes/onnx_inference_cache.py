@@ -20,6 +20,7 @@ from ...ir import Function, Model, Node, OnnxError, Operator, Tensor, Value, ask
 from ...ir.onnx_errors import ends_inference
 from ...ops import described
 from ...ops.schema_queries import VersionOf, version_of_root
+from ...records import record
 
 _MAX_INPUT_BYTES = 1 << 16
 """The largest constant in bytes for onnx's inference, which may read shapes from it."""
@@ -38,14 +39,14 @@ Kind = tuple[Hashable, ...]
 """The key of nodes with equal outputs for equal inputs."""
 
 
-@dataclasses.dataclass
+@record
 class Tally:
     """Number of nodes whose facts were computed, in all inferences that share a memory."""
 
     nodes: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Memory:
     """Results for nodes that hold for equal nodes with equal inputs. They serve all inferences of
     one rewrite, as none depends on the meaning of a symbol.

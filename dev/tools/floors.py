@@ -21,7 +21,7 @@ FLOORS = (
     (("runtimes", "workers, onnxruntime"), ("ops", "a class per operator")),
     (("reference", "exact semantics"), ("facts", "sizes, shapes, bounds")),
     (("ir", "the graph: load, save, check"),),
-    (("display", "results rendered"), ("limits", "the governor"),
+    (("display", "results rendered"), ("limits", "the governor"), ("records", "dataclasses"),
      ("options", "one table")))  # fmt: skip
 """From the top; what stands side by side does not import each other."""
 WIDTH, HEIGHT, GAP = 660, 46, 8

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import onnx
 
+from ...records import record
 from ..attributes import ANY, LARGE, name_of_kind
 from ..errors import ModelError
 from ..places import Place
@@ -31,7 +31,7 @@ Kinds = Mapping[str, int]
 """The kind of each attribute of a node."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SchemaForm:
     """The constraints of an operator on its nodes in one opset.
 

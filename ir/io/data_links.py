@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, get_args
 
+from ...records import record
 from ..errors import SaveError
 from ..option_names import by
 from .write_target import Target
@@ -18,7 +18,7 @@ LinkData = Literal["reference", "hard"]
 WAYS: tuple[str, ...] = get_args(LinkData)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Links:
     """The data files that a result shares with its original.
 

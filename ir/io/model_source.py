@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, Union
 import onnx
 from google.protobuf.message import DecodeError
 
+from ...records import record
 from ..errors import LoadError
 from ..file_reader import TWO_GB, Readable, folder_of, read_all, read_bytes
 from ..kinds import PATH, takes
@@ -34,7 +35,7 @@ _OPTION = "--max-input-size"
 BaseDir = str | os.PathLike[str] | None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class ModelFile:
     """A model from a file or a pipe, read once.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from ...records import record
 from ..errors import LoadError, SaveError
 from ..file_reader import is_descriptor
 from ..option_names import by
@@ -17,7 +17,7 @@ from .header_scan import skim
 Key = str | tuple[int, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Target:
     """A file to which a model may be written.
 

@@ -21,7 +21,6 @@ together may add 64 KB or a tenth of the model.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import onnx
@@ -33,6 +32,7 @@ from ...ir import Graph, Model, Node, Operator, Tensor
 from ...ir.io.deserialize import FlatModel
 from ...ops.builder import Builder
 from ...ops.schema_queries import ElementTypes
+from ...records import record
 from ..base import Pass, PassContext
 from ..utils.branch_outputs import ends_branch
 from ..utils.budget import DEFAULT_MAX_BYTES
@@ -43,7 +43,7 @@ _IDLE = frozenset(("Constant",))
 """Operators without operands that are never folded, in a model without functions."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class FoldConstants(Pass):
     """Compute operators and function calls on constants; random and quantizing ones stay.
 

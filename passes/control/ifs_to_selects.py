@@ -15,7 +15,6 @@ branches write a row at the same place, one write after the If does.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -30,6 +29,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Template, Value, copy_node
 from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
+from ...records import record
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_values
 from ..utils.select import broadcasting, select
@@ -48,7 +48,7 @@ _AFTER = Message(
 _ADDING = ("SequenceInsert", "Concat", "ScatterND", "ScatterElements")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class IfsToSelects(SitePass):
     """Convert Ifs on run-time conditions to selects, where neither branch can fail.
 

@@ -15,7 +15,6 @@ outputs.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -33,6 +32,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Template, Value, count_nodes
 from ...ops.builder import Builder
 from ...ops.randomness import find_random
+from ...records import record
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, require_stackable
 from ..utils.replace_all_uses import replace_outputs
@@ -52,7 +52,7 @@ _RANDOM = Message(
 _PREDICATED = Message("predicated", "unrolled to {trips} iterations; Where picks the live results")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class PredicateLoops(SitePass):
     """Unroll Loops of a constant maximum trip count, with selects, where that cannot fail.
 

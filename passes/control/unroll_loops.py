@@ -30,6 +30,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Template, Tensor, Value, count_nodes
 from ...limits import limit
 from ...ops.builder import Builder
+from ...records import record
 from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
@@ -56,7 +57,7 @@ _MOST_WRITTEN = limit("written_loop_nodes")
 _DECIDED = Message("decided-on-each-trip", "decided on each iteration")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class UnrollLoops(SitePass):
     """Unroll every Loop of a constant trip count.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Literal
+
+from ...records import record
 
 GoalName = Literal["run", "balanced", "load"]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Goal:
     """A limit of load time, and the order of the forms within it.
 

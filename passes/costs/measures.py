@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ...analysis.iterations.constructs import control_flow
 from ...ir import Model
 from ...limits import limit
+from ...records import record
 from .cost_model import run_units, running
 from .table import cost_table
 
 _MOST_NODES = limit("memory_nodes")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Measures:
     """Measures of one model.
 

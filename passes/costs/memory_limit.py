@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.peak_memory import PeakMemory, bytes_of, peak_memory, size_text
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...ir import Model
+from ...records import record
 
 MOST_BYTES = 1 << 30
 """The default limit where sizes are known."""
@@ -21,7 +20,7 @@ _MOST_TIMES = 64
 _ALL_DEGREES = 99
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class FormMemory:
     """The predicted memory of a form.
 
@@ -75,7 +74,7 @@ _MOST_TERMS = 4
 """The limit of terms of a polynomial in messages."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class MemoryLimit:
     """The limit of memory of the forms of a model.
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from ...ir.io.toml_text import parse_toml
 from ...ir.lazy import lazy_property
+from ...records import record
 from ..base import PassOptionError
 
 Costs: TypeAlias = str
@@ -44,7 +45,7 @@ values take besides; typical ones, for tables without a column of them."""
 _SHIPPED = Path(__file__).with_name("shipped")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class CostTable:
     """Measured costs.
 

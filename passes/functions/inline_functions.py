@@ -28,6 +28,7 @@ from ...analysis.constants.folding import Folder
 from ...facts.reason import Message
 from ...ir import Function, Model, Node
 from ...ops.builder import RewriteError
+from ...records import record
 from ..base import Part, Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
@@ -39,7 +40,7 @@ _INLINED = Message("function-inlined", "inlined {function}")
 _INLINED_WITH = Message("inlined-with-function", "inlined with the function around it")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class InlineFunctions(Pass):
     """Inline calls of functions that hold control flow, where that resolves it.
 

@@ -13,7 +13,6 @@ of recurrences then read the operators themselves.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from ...analysis.constants.folding import Folder
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
+from ...records import record
 from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import can_be_output
@@ -34,7 +34,7 @@ _PRODUCTS = Message("body-einsums", "{count} Einsums in its body are products of
 _CASTS = Message("body-casts-dropped", "{count} Casts without effect in its body are removed")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class SimplifyBodies(Pass):
     """Inline calls, drop Casts without effect, and multiply by MatMul in bodies of loops.
 

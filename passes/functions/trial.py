@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Sequence
 
 import onnx
@@ -16,6 +15,7 @@ from ...ir import Function, FunctionKey, Graph, Model, Node, Tensor, Value
 from ...ir.copying import copy_function
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
+from ...records import record
 from ..base import Analyses, Pass, PassContext
 from ..remarks import Remark, RemarkLog
 from ..utils.budget import Budget
@@ -85,7 +85,7 @@ class _Candidate:
         graph.set_outputs(outputs, [onnx.ValueInfoProto(name=value.name) for value in outputs])
 
 
-@dataclasses.dataclass
+@record
 class _Outcome:
     """The result of a trial.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...ir import Node, Value, captured_by
+from ...records import record
 from .loop_view import LoopView, State
 from .splice import is_used
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Write:
     """A state to which every iteration adds an element.
 

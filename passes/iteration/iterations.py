@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 from ...analysis.iterations.trip_count import skip_identities
@@ -16,6 +15,7 @@ from ...ir import Value
 from ...ir.lazy import lazy_property
 from ...limits import limit
 from ...ops.batching import Extent, Quotient, Unbatchable
+from ...records import record
 from .loop_view import LoopView, ScanInput, ScanOutput
 
 
@@ -171,7 +171,7 @@ are."""
 _IN_BLOCKS = "is large for all iterations, and is left to blocks of them"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class MemoryBounds:
     """Size limits of batched values.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Value, attribute_message, copy_graph, empty_header
 from ...ir.subgraph_arity import BRANCHES
 from ...ops.builder import Builder
+from ...records import record
 from ..utils.legality import caller_attribute, externally_named
 from ..utils.replace_all_uses import replace_value
 
@@ -48,7 +48,7 @@ class State(NamedTuple):
     final: Value | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ScanInput:
     """A scan input: an element along an axis for each iteration.
 
@@ -74,7 +74,7 @@ class ScanInput:
         return Dimension.constant(length.value // self.size)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ScanOutput:
     """A scan output: the stack of an element of each iteration."""
 
@@ -84,7 +84,7 @@ class ScanOutput:
     backward: bool
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class LoopView:
     """A Loop whose condition always holds, a Scan from opset 9 on, or a SequenceMap.
 
@@ -202,7 +202,7 @@ def _states(node: Node, outside: int, inside: int, results: int, count: int) -> 
     return tuple(states)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ScanLayout:
     """The operands and attributes of a Scan (operator specification, Scan 8 and Scan 9).
 

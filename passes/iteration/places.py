@@ -22,12 +22,13 @@ from ...ir import Graph, Node, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.views import read_slice
+from ...records import record
 from .batched_inputs import Feeding
 from .iterations import Iterations
 from .loop_view import LoopView, State
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Index:
     """An induction variable.
 
@@ -40,7 +41,7 @@ class Index:
     step: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Selection:
     """Elements along an axis of an outside value, in the order of iteration."""
 
@@ -50,7 +51,7 @@ class Selection:
     step: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ElementRead:
     """A node of a body that reads one element.
 

@@ -7,7 +7,6 @@ e = Gather (s, i)                     reads row i, which the iteration before wr
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,11 +16,12 @@ from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
+from ...records import record
 from .loop_view import LoopView, State
 from .places import Index, Places, certain_sizes, repeated, with_sizes
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Row:
     """One row of a state.
 
@@ -36,7 +36,7 @@ class Row:
     from_zero: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Store:
     """The node that returns the next value of a state, with its rows.
 
@@ -77,7 +77,7 @@ class Store:
         return emit.squeeze(self.update, self.axis, label)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Load:
     """A node that reads one row of a state, or only its sizes.
 

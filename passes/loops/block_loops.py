@@ -8,13 +8,13 @@ y = Scan <body = b (e) => (r) {            ys = Loop (blocks) <body = (i) => (rs
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...analysis.iterations.block_places import is_in_block
 from ...facts.notions import Equality
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
+from ...records import record
 from ..costs.table import BLOCK_BYTES
 from ..iteration.loop_view import read
 from ..iteration.splice import propagate_facts, splice
@@ -28,7 +28,7 @@ _BLOCKS = Message(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class BlockLoops(SitePass):
     """Compute blocks of the iterations of Loops and Scans at once, for bounded memory.
 

@@ -29,6 +29,7 @@ from ...facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
+from ...records import record
 from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, add_states, declaration, read
 from ..iteration.places import Index, Places, certain_sizes
@@ -88,7 +89,7 @@ def _gather_rows(places: Places) -> None:
             places.body.remove(node)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Read:
     """A read of a state that need not read it.
 
@@ -103,7 +104,7 @@ class _Read:
     steps: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Forwarding:
     """All reads of a state."""
 

@@ -19,7 +19,6 @@ i, i + 1)` where it may be empty.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -36,6 +35,7 @@ from ...ir import Fold, Graph, Node, Operator, Template, Value, upstream
 from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
+from ...records import record
 from ..costs.table import Costs, cost_table
 from ..iteration.loop_view import LoopView, add_choice, add_holder, move_axis, read_replaceable
 from ..iteration.places import ElementRead, Selection, element_reads
@@ -74,7 +74,7 @@ _SHAPE_CHANGES = Message("state-shape-changes", "it carries '{value}', whose sha
 _RANK_UNKNOWN = Message("output-rank-unknown", "it returns '{value}', whose rank is not known")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class LoopsToScans(SitePass):
     """Convert Loops that only their maximum trip count ends to Scans.
 
@@ -99,7 +99,7 @@ class LoopsToScans(SitePass):
         site.rewritten(conversion.rewrite(site.graph, conversion.plan(loop_view)))
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Plan:
     """A Loop that can become a Scan.
 

@@ -26,6 +26,7 @@ from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Partial, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.views import read_slice
+from ...records import record
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex
 from ..iteration.loop_view import LoopView, State
@@ -39,7 +40,7 @@ _MANY = 2
 """The least known size of data that a Slice cuts, so that it does not broadcast beyond it."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class GrowingState:
     """A state to which each iteration appends rows.
 
@@ -60,7 +61,7 @@ class GrowingState:
     step: int
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class AllRows:
     """Values around the loop for a state that grows.
 
@@ -176,7 +177,7 @@ def _shared(
                 yield value, residual.operand(value).value
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Length:
     """The length of prefixes in an iteration.
 

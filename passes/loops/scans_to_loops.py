@@ -14,7 +14,6 @@ iteration whose output sizes are unknown in that case.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Operator, Template, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import ALLOWZERO, type_obstacle
+from ...records import record
 from ..iteration.loop_view import (
     LoopView,
     ScanInput,
@@ -63,7 +63,7 @@ class ScansToLoops(SitePass):
         site.rewritten(_LOOP())
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Plan:
     """A Scan that can become a Loop.
 

@@ -13,7 +13,6 @@ Slices, Splits, and Gathers of one element.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator
 
@@ -24,11 +23,12 @@ from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
+from ...records import record
 from ..iteration.loop_view import LoopView, State, add_states, declaration
 from ..iteration.splice import own_output
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Read:
     """An output of a node that is some parts of a state.
 

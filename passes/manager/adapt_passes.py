@@ -16,13 +16,14 @@ from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
 from ...ops.builder import RewriteError
+from ...records import record
 from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassContext, PassOptionError
 
 _ask = Boundary(RewriteError)
 _MOST_COUNTED = 8
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class ForeignPass(Pass):
     """Run a pass of another library on a copy of the model.
 

@@ -19,6 +19,7 @@ from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
+from ...records import record
 from ..base import Analyses, Pass, PassContext
 from ..costs.cost_model import has_open_iterations, loading, run_units, running
 from ..costs.goal import GOALS, Goal, GoalName
@@ -49,7 +50,7 @@ _MOST_CHOICES = 4
 """The limit of choices, each after passes that made the model smaller."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Accelerate(Pass):
     """Try pipelines on copies of a model, and run the one that makes it fastest.
 
@@ -403,7 +404,7 @@ def _has_selects(stages: Stages) -> bool:
     return any(isinstance(each, registry.IfsToSelects) for each in passes)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class StageKinds:
     """The kinds of passes of a repeated stage.
 

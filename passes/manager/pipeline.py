@@ -12,6 +12,7 @@ from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import collector_pause, paused_collector
 from ...limits import current, governed
+from ...records import record
 from ..base import Pass, PassContext, Progress, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..new_nodes import NewNodes, onnx_import
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Timing:
     """The time of one pass, all its runs together, in seconds."""
 
@@ -40,7 +41,7 @@ class Timing:
     seconds: float
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Result(Generic[M]):
     """The result of a pipeline.
 
@@ -74,7 +75,7 @@ class Result(Generic[M]):
         return tuple(remark for remark in self.remarks if remark.action == "kept")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Pipeline:
     """Passes in order.
 

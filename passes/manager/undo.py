@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from ...facts.reason import Message, Reason
 from ...ir import Model, ModelSource
 from ...ir.faults import raises_faults
+from ...records import record
 from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
 from ...verification.runs.options import VerifyOptions
@@ -43,7 +44,7 @@ Observe = Callable[[str], PassContext]
 """Returns the context of a run of passes; the text names the step that made their model."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Task(Generic[T]):
     """A rewrite that can be run and compared again.
 
@@ -169,7 +170,7 @@ def _why(verdict: Verdict, pass_name: str, place: Place | None) -> Reason:
     return _REFUTED(pass_name=pass_name, place=at, **fields)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Culprit:
     """The first pass after which a model is not accepted.
 
@@ -206,7 +207,7 @@ class _Found(BaseException):
         self.culprit = culprit
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Search(Generic[T]):
     """The search for what makes a result unacceptable."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.composite import GATES
+from ...records import record
 from ..utils.legality import caller_attribute
 from .functions import Function, directions_of, functions_of
 from .weights import Unfit
@@ -19,7 +18,7 @@ OLDEST_OPSET = 7
 """The positions of their operands."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Layer:
     """The operands and attributes of a node.
 

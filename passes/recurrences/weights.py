@@ -6,7 +6,6 @@ outside of the loop.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from ...facts.obstacle import Obstacle
 from ...ir import Array, Value
 from ...ops.batching import Operand
 from ...ops.builder import Builder
+from ...records import record
 
 
 class Unfit(Obstacle):
@@ -69,7 +69,7 @@ class Matrix(NamedTuple):
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Weights:
     """Arithmetic on weights, by numpy or by nodes.
 

@@ -14,7 +14,6 @@ If a row may be joined twice, as by Max, few steps join the rows of blocks, and 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,6 +24,7 @@ from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
 from ...ops.schema_queries import MIN_OF_INTEGERS
+from ...records import record
 from ..iteration.loop_view import add_holder, declaration, scalar_declaration
 
 _END = np.iinfo(np.int64).max
@@ -59,7 +59,7 @@ Monoid = Callable[[Builder, Sequence[Value], Sequence[Value], Value], Sequence[V
 """An associative operation: a builder, the earlier rows, the later ones, and their distance."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OneOperator:
     """The associative operation of an operator on rows of one value."""
 

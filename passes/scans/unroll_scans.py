@@ -33,6 +33,7 @@ from ...ir import Array, Template, Value, count_nodes
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
+from ...records import record
 from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
@@ -51,7 +52,7 @@ _SIZE_UNKNOWN = Message("scan-size-unknown", "its {size} depends on {cause}")
 _UNROLLED = Message("scan-unrolled", "unrolled, {trips} iteration{s}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class UnrollScans(SitePass):
     """Unroll every Scan of a constant length (and batch, in opset 8).
 
@@ -259,7 +260,7 @@ def slices(emitter: Builder, value: Value, count: int, axis: int, rest: int = 0)
     return emitter.split(value, sizes, axis, labels)[:count]
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Rows:
     """The rows of a Scan: those of the batch of a Scan 8, a single one from version 9 on.
 

@@ -16,7 +16,6 @@ function) are unknown. A sequence with a reader of the whole stays.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -34,6 +33,7 @@ from ...ir.lazy import lazy_property
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import allowed_types, schema_at
+from ...records import record
 from ..base import Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from ..utils.legality import caller_attribute, externally_named, require_no_draws
@@ -63,7 +63,7 @@ _LENGTHS_DIFFER = Message(
 _HOLDS_NOTHING = Message("optional-empty", "its optional holds nothing, so it fails at run time")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class LowerSequences(Pass):
     """Replace sequences and optionals of known structure by plain tensors.
 
@@ -447,7 +447,7 @@ class KnownSequence:
         return self._flat
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class OptionalContent:
     """An optional that holds a value, or, with None, nothing."""
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Model, Node
+from ...records import record
 from ..base import Pass, PassContext
 from ..remarks import Remark
 
@@ -38,7 +39,7 @@ def uses_trusted_rules(remarks: Iterable[Remark]) -> bool:
     return any(remark.code == "trusted-rule-applied" for remark in remarks)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ApplyRules(Pass):
     """Replace subgraphs by smaller equal ones, by rules that are proved.
 

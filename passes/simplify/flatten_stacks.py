@@ -13,7 +13,6 @@ Kept: stacks along the last axis or before an open size, and run-time indices.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -22,6 +21,7 @@ from ...facts.fact import Shape, integers
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
+from ...records import record
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_value
 
@@ -47,7 +47,7 @@ class FlattenStacks(Pass):
         return readers > 0
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Stack:
     """A Concat of tensors along an axis of size 1.
 

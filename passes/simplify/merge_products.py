@@ -12,7 +12,6 @@ external data, products below opset 7.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple
@@ -25,6 +24,7 @@ from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Array, Graph, Model, Node, Tensor, Value
 from ...ops.builder import Builder
+from ...records import record
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 from ..utils.zero_signs import tells_signs
@@ -39,7 +39,7 @@ _SAME_COLUMNS = (onnx.TensorProto.FLOAT,)
 _MERGED = Message("products-merged", "products of one tensor that are one now: {products}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class MergeProducts(Pass):
     """Multiply once, and split, where several constant matrices multiply one tensor.
 

@@ -14,6 +14,7 @@ from ...ir import Model, Node
 from ...ir.io.deserialize import FlatModel, PlainNodes
 from ...ir.lazy import lazy_property
 from ...limits.stage_clock import StageClock
+from ...records import record
 from ..base import Pass, PassContext, current_watcher
 from ..faults import observing
 from ..remarks import Remark
@@ -173,7 +174,7 @@ def _holds_constructs_in_loops(model: Model) -> bool:
     return any(bool(loop.body("body").holders()) or bool(model.functions) for loop in loops)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Repeated(Pass):
     """Run passes to a fixed point; `straighten` in the text of a pipeline.
 

@@ -21,6 +21,7 @@ from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.partial_axes import ORDERED
+from ...records import record
 from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.loop_view import LoopView, read, read_map, read_tensors
 from ..remarks import BY_DEFINITION, OF_ROWS
@@ -31,7 +32,7 @@ _AT_ONCE = Message("vectorized", "all iterations are computed at once")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class VectorizeLoops(SitePass):
     """Batch the nodes of Loops and Scans over all iterations, except recurrences.
 

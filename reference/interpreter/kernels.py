@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...ir import Operator
 from ...ir.onnx_errors import ends_inference
 from ...ir.places import FunctionKey, normal_domain
 from ...ir.tensor import dense
+from ...records import record
 from ..bodies import Array, captured_names, label, subgraphs
 from ..calls import Call
 from ..element_types import ElementTypes
@@ -39,7 +40,7 @@ _LIBRARIES = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Environment:
     """Names that the nodes of one graph may refer to.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 
 import numpy as np
 import onnx
 
 from ...ir import Array
+from ...records import record
 from ...version_converter.node_draft import NodeDraft
 
 _MAX_ELEMENTS = 1 << 24
@@ -16,7 +16,7 @@ _MAX_ELEMENTS = 1 << 24
 _LEAF = "LEAF"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Trees:
     """The nodes of all trees, each with its number in the tables.
 

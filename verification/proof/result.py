@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
 from ...ir.faults import described, warn_of_fault
+from ...records import record
 from ...reference.bound_inputs import GIVEN
 from ...runtimes.value_text import text_of
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
@@ -23,7 +24,7 @@ INTERNAL_ERROR = "internal error in the proof"
 """The first words of the reason of a proof that failed."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Condition:
     """A condition under which an open question is decided: it is proved then.
 
@@ -43,7 +44,7 @@ class Condition:
     arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Proof:
     """Answer to whether two models give equal outputs for every input; true only if proved.
 
@@ -196,7 +197,7 @@ _ENDINGS = (OF_ROWS, FOLDED, LONGER, GIVEN)
 """Endings of assumptions that one clause states for many subjects."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Failure:
     """Open answer whose explanation takes another run.
 

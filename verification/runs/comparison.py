@@ -6,12 +6,14 @@ A result is a tensor (numpy array), an absent optional (None), a sequence (list)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
+
+from ...records import record
 
 Kind = Literal["", "presence", "type", "shape", "length", "keys", "values"]
 Array = NDArray[Any]
@@ -25,7 +27,7 @@ _BLOCK = 1 << 18
 """Number of elements compared at a time; temporaries take 100 bytes for each."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Place:
     """First place of a difference: the path into sequences or maps, the index, both values."""
 
@@ -40,7 +42,7 @@ class Place:
         return f"{where}{self.before} became {self.after}"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Difference:
     """Differences between two results. `kind` is empty where they agree.
 
@@ -57,7 +59,7 @@ class Difference:
     first: Place | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Tolerance:
     """Tolerance of values: `|after - before| <= atol + rtol * |before|`.
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from ...definitions import Definition
 from ...definitions.element_types import UNIVERSE, types_named
 from ...definitions.pattern import Operand, Parameter, Variable
 from ...ir import Array, attribute_message
+from ...records import record
 from ...runtimes.kernel_schemas import KernelSchema
 
 _Type = onnx.TensorProto
@@ -26,7 +26,7 @@ _PREFIXES: tuple[tuple[int, ...], ...] = ((2, 3), (2,), (1, 4), (), (2, 3, 4))
 """Shapes of operands without a pattern, before the last axis, and of `*S`."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class DrawnNode:
     """A model of one node with a feed.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ...facts.named_dimensions import Minima
 from ...ir.errors import Signal
 from ...ir.option_names import by
+from ...records import record
 from ...reference.signature import Dim, Signature, dims_of, type_text
 from ...runtimes.session import Feeds
 from .adversarial_inputs import KINDS, affects, make_adversarial
@@ -39,7 +40,7 @@ class DrawError(Signal):
     """No value can be drawn for the type of an input; the caller must give feeds."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Sample:
     """A sample: candidates in order, of which the first one counts that the original accepts.
 
@@ -60,7 +61,7 @@ class Sample:
     exact: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Strategy:
     """Strategy to fill open dimensions and values of a type.
 
@@ -114,7 +115,7 @@ _STRING_BYTES = 64
 _MOST_ELEMENTS = 1 << 22  # limit of elements; strategies with larger tensors are skipped
 
 
-@dataclass
+@record
 class _Draw:
     """Generation of one candidate, with the sizes chosen so far."""
 

@@ -5,7 +5,6 @@ A kernel runs in a process of its own, which it may abort.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from ...definitions import Definition, registry
 from ...definitions.define import define as _define
 from ...definitions.pattern import RuleError
 from ...ir import Array, Error
+from ...records import record
 from ...reference.interpreter.evaluator import Evaluator
 from ...runtimes.kernel_schemas import kernel_schema
 from ...runtimes.source import Source
@@ -39,7 +39,7 @@ _TOLERANCES = {2: 5e-3, 4: 5e-5, 8: 1e-6}
 """The tolerance of floats by their bytes, relative to the largest one."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class KernelCheck:
     """Comparison of the definitions of one operator with its kernel.
 

@@ -14,6 +14,7 @@ import numpy as np
 from ...facts.notions import NOTIONS, Equality
 from ...ir.did_you_mean import instead
 from ...ir.errors import Error
+from ...records import record
 
 if TYPE_CHECKING:
     from ...facts.named_dimensions import Dims, Minima
@@ -44,7 +45,7 @@ class VerifyError(Error):
     """An option of the verification is out of range."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class VerifyOptions:
     """Options of one verification, as `straightline.verify` documents them.
 

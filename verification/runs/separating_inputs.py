@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 import ml_dtypes
@@ -20,6 +20,7 @@ import onnx
 from numpy.typing import NDArray
 
 from ...facts.named_dimensions import Minima
+from ...records import record
 from ...reference.signature import Dim
 from ...runtimes.session import Feeds
 from .comparison import is_float
@@ -67,7 +68,7 @@ _KINDS = ("near", "near", "ties", "extreme")
 _TIES = (1, 0, -1, 2)
 
 
-@dataclass
+@record
 class SeparatingInputs:
     """Generator of separating inputs of one model and its rewrite.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -21,6 +20,7 @@ from onnx import AttributeProto, TensorProto
 
 from ...ir import LoadError, Tensor
 from ...ir.places import normal_domain
+from ...records import record
 from ...reference.signature import all_nodes
 from .comparison import is_float
 
@@ -43,7 +43,7 @@ _MANTISSAS = (11, 24, 53)
 """Bits up to which float16, float32 and float64 hold each integer."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Separators:
     """Constants of models, in the order of their weight.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import ml_dtypes
@@ -15,6 +15,7 @@ import onnx
 from ...facts.named_dimensions import Minima
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
+from ...records import record
 from ...reference.signature import (
     Signature,
     is_static,
@@ -53,7 +54,7 @@ _MINIMIZED = "the minimized input"
 _RUNTIMES_FACTOR = 16.0  # two runtimes round differently in every operator, not only in folded ones
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pair:
     """The original and the rewrite."""
 
@@ -149,7 +150,7 @@ class Pair:
         return {name: value for name, value in feeds.items() if name in names}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Accepted:
     """A sample that the original accepted, and its outputs.
 

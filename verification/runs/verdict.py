@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...display import Block, Line, Table, as_html, time_of
+from ...records import record
 from ...runtimes.session import Feeds
 from .comparison import Difference
 
@@ -21,7 +22,7 @@ PLAIN_SAMPLE, GIVEN_SAMPLE = "sample", "given sample"
 """Labels, before a number, of samples whose number the caller chose; all others are edge cases."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class OutputDifference:
     """One output over all samples.
 
@@ -67,7 +68,7 @@ class OutputDifference:
         )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Verdict:
     """Verdict on equal outputs of a rewrite and its original. True only if equal.
 

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...display import OnProgress, silent
 from ...facts.named_dimensions import Minima
 from ...ir import ModelSource
 from ...ir.errors import ModelError
+from ...records import record
 from ...reference.signature import Signature, all_nodes, mismatches
 from ...runtimes.feeds import check_feeds, read_feeds
 from ...runtimes.session import Feeds
@@ -166,7 +167,7 @@ def _size(model: onnx.ModelProto) -> int:
     return 1 + sum(len(list(all_nodes(nodes))) for nodes in graphs) + model.ByteSize() // 1024
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Trials:
     """Trials of one verification, with their common parameters."""
 

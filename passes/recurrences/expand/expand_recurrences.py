@@ -20,7 +20,6 @@ and below opset 9 `sequence_lens` and operators that need a Scan.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import ClassVar
@@ -31,6 +30,7 @@ from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Value
 from ....ops.builder import RewriteError
+from ....records import record
 from ...base import Pass, PassContext
 from ...utils.budget import DEFAULT_MAX_NODES, Budget
 from ...utils.replace_all_uses import replace_outputs
@@ -45,7 +45,7 @@ LENGTH_UNKNOWN = Message("sequence-length-unknown", "its length depends on {caus
 _AS_SCAN = Message("written-as-scan", "is a Scan now: {cause}")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class ExpandRecurrences(Pass):
     """Expand RNN, GRU and LSTM into the operators of their cells.
 

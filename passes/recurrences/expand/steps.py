@@ -10,7 +10,6 @@ h = Gru (fed, h0, r, r_new) {
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ import onnx
 from ....ir import Graph, Model, Value
 from ....ops.builder import Builder
 from ....ops.composite import PARAMETERS
+from ....records import record
 from ...iteration.loop_view import declaration
 from ..functions import Function
 from ..layers import BIAS, PEEPHOLES, Layer
@@ -63,7 +63,7 @@ def step_graph(layer: Layer, functions: Sequence[Function]) -> Graph:
     return scratch.graph
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _Step:
     layer: Layer
     functions: Sequence[Function]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from ....records import record
 from ..weights import Matrix, Unfit
 from .polynomials import Atoms, Monomial, Product, StateAtom, Sum
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Affine:
     """The operand of an activation in a cell; each part has a factor.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....ops.composite import PARAMETERS
+from ....records import record
 from ...iteration.loop_view import State
 from ..functions import LINEAR, OVERFLOWING, Function
 from ..weights import Unfit
@@ -16,7 +17,7 @@ from .polynomials import Activation, Atoms, Monomial, Product, StateAtom, Sum, n
 from .symbolic_cell import Interpretation
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Cell:
     """The cell that an operator computes in each iteration.
 

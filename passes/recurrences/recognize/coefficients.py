@@ -16,6 +16,7 @@ from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ....ops.builder import Builder
+from ....records import record
 from ...utils.select import select
 from ..weights import Unfit
 from .extents import Extents
@@ -25,7 +26,7 @@ from .semirings import combine
 _BOOL = onnx.TensorProto.BOOL
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Coefficient:
     """A number, or a value of each iteration.
 

@@ -10,8 +10,6 @@ value, or the least number where the last of equal ones counts.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import onnx
 
@@ -19,6 +17,7 @@ from ....facts.fact import Fact
 from ....facts.types import PLAIN_FLOATS
 from ....ir import Node, Value
 from ....ops.batching import Unbatchable
+from ....records import record
 from ...iteration.loop_view import State
 from .coefficients import broadcast
 from .normal_form import Comparison
@@ -29,7 +28,7 @@ _INDEXED = (*PLAIN_FLOATS, _TYPES.INT32)
 """The types with an ArgMax in onnxruntime."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Companion:
     """A state that takes a value wherever an extreme takes its candidate.
 

@@ -15,7 +15,6 @@ log (exp (a) + exp (b)), and the product +.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....ir import Node, Value
+from ....records import record
 from ...iteration.loop_view import State
 from ..layers import required_input
 from ..weights import Unfit
@@ -41,7 +41,7 @@ _ZERO = number(0.0)
 _NO_LOG = "it is not a logarithm of a sum"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Logs:
     """A logarithm of a sum of exponentials, times a factor, or the sum itself.
 

@@ -9,7 +9,6 @@ rows = Concat (h0, h_all), counts = CumSum (mask), h = GatherElements (rows, cou
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import onnx
@@ -19,6 +18,7 @@ from ....facts.fact import Fact
 from ....ir import Node, Operator, Value
 from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
+from ....records import record
 from ...iteration.loop_view import State
 from .extents import number_of
 from .recurrence import Recurrence
@@ -26,7 +26,7 @@ from .recurrence import Recurrence
 _INT64 = onnx.TensorProto.INT64
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Mask:
     """A mask: for each row, true or false if the iteration is live.
 

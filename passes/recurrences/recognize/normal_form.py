@@ -8,16 +8,15 @@ zero.
 
 from __future__ import annotations
 
-import dataclasses
-
 from ....ir import Value
+from ....records import record
 from .coefficients import ZERO, Coefficient
 
 Part = Coefficient | None
 """A coefficient; None where it is absent, as the neutral element of the sum."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Bounded:
     """The function min (max (weights * states + offset, lower), upper).
 
@@ -44,7 +43,7 @@ class Bounded:
         return not any(self.weights)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Step:
     """A function of states that a condition may replace by a value of the iteration.
 
@@ -69,7 +68,7 @@ class Step:
         return self.reset.number != 0.0
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Comparison:
     """A comparison of a value of the iteration with a function of the state.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from ....records import record
 from ...costs.table import Costs
 from ...iteration.iterations import ROW_BYTES
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RaiseOptions:
     """The options of raise-recurrences.
 

@@ -22,6 +22,7 @@ from ....facts.reason import Message, Reason
 from ....ir import Graph, Value
 from ....ir.option_names import by
 from ....ops.batching import Unbatchable
+from ....records import record
 from ...base import INEXACT
 from ...iteration.iterations import ZeroIterationSizes
 from ...iteration.loop_view import LoopView, read
@@ -54,7 +55,7 @@ _LOOPED = Message(
 _ONE_LOOP = "--passes 'straighten{straight=false}'"
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RaiseRecurrences(RaiseOptions, SitePass):
     """Replace recurrences in Loops and Scans by the operators that compute them."""
 

@@ -15,6 +15,7 @@ from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
+from ....records import record
 from ...iteration.batched_inputs import Feeding
 from ...iteration.dependence_graph import DependenceGraph, Vertex
 from ...iteration.iterations import IterationMemory, MemoryBounds
@@ -38,7 +39,7 @@ _LONG_STEPS = Message(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Replacement:
     """The values of a recurrence's states, computed by an operator.
 
@@ -60,7 +61,7 @@ class Replacement:
     aliases: Mapping[Value, State] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Recurrence:
     """Loop-carried states of one Loop or Scan on a dependence cycle.
 

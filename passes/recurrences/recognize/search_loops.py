@@ -14,7 +14,6 @@ loops are left to vectorize-loops and raise-recurrences, and the pass acts only 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -35,6 +34,7 @@ from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
 from ....ops.schema_queries import takes
+from ....records import record
 from ...iteration.iterations import ROW_BYTES
 from ...iteration.loop_view import add_holder, declaration, read
 from ...iteration.places import ElementRead, element_reads
@@ -60,7 +60,7 @@ _SEARCHED = Message(
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class SearchLoops(SitePass):
     """Count the iterations of Loops that end at a first hit, by a search.
 
@@ -292,7 +292,7 @@ def _shape_of(body: Graph, index: int) -> tuple[int, ...]:
     return (1,) * len(body.inputs[index].shape or ())
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class _End:
     """The end of the rows that a read of a body goes through.
 

@@ -12,7 +12,6 @@ stands with the condition that it is there.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
@@ -24,13 +23,14 @@ import onnx
 from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
 from ....ir import Array, Value
 from ....ops.builder import Builder
+from ....records import record
 from ...utils.select import select
 
 _TYPES = onnx.TensorProto
 NUMBERS = (*IEEE_FLOATS, *PLAIN_INTEGERS)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Semiring:
     """A pair of operations, of which the second distributes over the first.
 
@@ -136,7 +136,7 @@ RESET = Place(-1, -1, True)
 """The condition that replaces all states by the offsets."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Product:
     """The product of the matrices of two ranges of iterations, as lists of their elements.
 

@@ -11,13 +11,13 @@ base of a power. Sums along axes are linear, and what does not vary along the ax
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ir import Value
 from ....ops.axes import ONE as SINGLE
+from ....records import record
 
 TOLERANCE = 3e-7
 """Relative difference of constants that are one number after rounding to float32."""
@@ -42,7 +42,7 @@ class Unreadable(Exception):
     """Signal that a value has no short normal form."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Atom:
     """Atom of sums.
 

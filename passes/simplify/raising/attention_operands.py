@@ -10,6 +10,7 @@ import numpy as np
 from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
 from ....ops.axes import ONE
+from ....records import record
 from .attention_scores import stripped
 from .replacement import Emitted, Operand, Site, has_elements
 
@@ -18,7 +19,7 @@ _ROTATIONS = {"RotaryEmbedding": 3, "com.microsoft::RotaryEmbedding": 4}
 """Rotations, with the number of operands without positions of each token."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Heads:
     """Operand with the sequence and the size of a head as its last axes.
 

@@ -11,13 +11,13 @@ may be empty, doubles without a kernel.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from typing import ClassVar, NamedTuple
 
 from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
+from ....records import record
 from .algebra import ONE, Algebra, Sum, Unreadable, equal
 from .reading import Reading, clip, erf, log, sigmoid, softplus, tanh
 from .region import MOST_ROOTS, nodes_after, nodes_around, nodes_before, through_casts
@@ -27,7 +27,7 @@ _MOST_SOURCES = 4
 """Most values that are tried as the argument of one function."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RaiseActivations(Raising):
     """Replace longer forms of activations by the operators of the opset.
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
+from ....records import record
 from .algebra import close
 from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of, without_cache
 from .attention_scores import Scores, guarded, only_reader, scores_of, stripped
@@ -51,7 +52,7 @@ class RaiseAttention(Raising):
         return next((match for match in matches if match is not None), None)
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Form:
     """Attention with an axis of heads, or without one, in rank 3.
 

@@ -16,7 +16,6 @@ since kernels of InstanceNormalization fail on an empty batch.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -25,6 +24,7 @@ import numpy as np
 from ....facts.fact import Shape
 from ....ir import Array, Node, Operator, Value
 from ....ops.axes import ONE as _ONE
+from ....records import record
 from .algebra import Factors, Sum, Unreadable, close, equal
 from .group_normalization import group_normalization
 from .parameters import parameter
@@ -52,7 +52,7 @@ _LINEAR, _UNARY = ("Add", "Sub", "Sum", "Mul", "Div"), ("Cast", "Identity", "Neg
 """Operators after a root that a normalization may consist of."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RaiseNormalizations(Raising):
     """Replace longer forms of normalizations by the operators of the opset.
 

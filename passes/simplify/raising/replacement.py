@@ -16,6 +16,7 @@ from ....facts.reason import Message
 from ....ir import Array, Graph, Model, Node, Operator, Value, normal_domain
 from ....ops.builder import Builder
 from ....ops.schema_queries import schema_at, takes
+from ....records import record
 from ...base import Pass, PassContext
 from ...utils.replace_all_uses import replace_values
 from .region import unused_after
@@ -28,7 +29,7 @@ Supports = Callable[[str, int], bool]
 FLOAT, HALF, DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Emitted:
     """Node to add.
 
@@ -63,7 +64,7 @@ class Emitted:
 Operand = Value | Array | Emitted | None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Match(Emitted):
     """Operator that computes the output of a node.
 
@@ -80,7 +81,7 @@ class Match(Emitted):
     sizes: tuple[int, ...] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RaisingOptions:
     """Options of all passes that raise.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Graph, Node, Value
+from ....records import record
 
 if TYPE_CHECKING:
     from ....analysis.shapes.inference import ShapeInference
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Bound = Value | tuple[Value | None, ...] | None
 
 
-@dataclasses.dataclass(eq=False)  # frozen ones take three times as long to make
+@record(eq=False)  # frozen ones take three times as long to make
 class Match:
     """Values, nodes and attributes that a pattern's variables stand for.
 

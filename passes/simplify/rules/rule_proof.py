@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,6 +10,7 @@ import onnx
 from ....analysis.shapes.inference import ShapeInference
 from ....definitions.pattern import RuleError
 from ....ir import load, to_proto
+from ....records import record
 from ....verification import prove as prove_or_refute
 from ....verification.proof import Proof, prove
 from .case_model import CaseModel, model_of
@@ -24,7 +24,7 @@ _BATCH = 48
 """The number of cases that are proved at once."""
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class RuleProof:
     """Result of the proof of a rule.
 

@@ -19,6 +19,7 @@ from ....facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ....facts.polynomial import Dimension
 from ....ir import Signal
 from ....ops.axes import ONE
+from ....records import record
 from ....reference.bodies import label
 from ..arithmetic.trip_counts import MOST_ITERATIONS, Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
@@ -93,7 +94,7 @@ MOST_ALIKE = 4
 """Limit of loops with equal initial states with which a loop is compared."""
 
 
-@dataclasses.dataclass
+@record
 class Recurrence:
     """Loop as its construct describes it.
 

@@ -8,13 +8,13 @@ iterations (`induction.py`).
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
+from ....records import record
 from ..definitions.functions import DEFINITIONS
 from ..definitions.opening import Definitions
 from ..reals import rounded
@@ -112,7 +112,7 @@ _MANY_PAIRS = 256
 where a loop is written out, that is shorter than a normal form for each."""
 
 
-@dataclasses.dataclass
+@record
 class _Attempt:
     """Outcome of a comparison that may fail."""
 

@@ -24,6 +24,7 @@ from ....ir.lazy import lazy_property
 from ....ir.places import key_of
 from ....ir.subgraph_arity import BODIES, arity_fault, body_arity, fed_inputs, surplus
 from ....ops import rules_of
+from ....records import record
 from ....reference.bodies import label
 from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
@@ -131,7 +132,7 @@ class Step(_Row):
 _OPERATION = attrgetter("operation")
 
 
-@dataclasses.dataclass(eq=False)
+@record(eq=False)
 class Program:
     """Graph that is ready to run on terms.
 

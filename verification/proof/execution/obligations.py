@@ -7,13 +7,13 @@ original.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import onnx
 
 from ....facts.polynomial import Dimension
+from ....records import record
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
@@ -23,7 +23,7 @@ HAS_RANK, HAS_TYPES, IS_ACCEPTED = "has the rank", "has the types", "is accepted
 """Names of demands that are no operators."""
 
 
-@dataclasses.dataclass(eq=False)
+@record(eq=False)
 class Guard:
     """Condition or loop around a node.
 

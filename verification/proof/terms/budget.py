@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from ....facts.fact import Fact, length_of
 from ....ir import Signal
 from ....limits import allowed, limit
+from ....records import record
 
 MANY = 8
 """Number of operands up to which a term costs nothing more."""
@@ -29,7 +28,7 @@ class OpenError(Signal):
     """Signal that a proof cannot go on: the question stays open."""
 
 
-@dataclasses.dataclass
+@record
 class Budget:
     """Terms and steps that a proof may still spend.
 

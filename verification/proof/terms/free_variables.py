@@ -6,12 +6,12 @@ imply nothing about equal sizes.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Set
 
 from ....facts.fact import PRIVATE, Symbols
 from ....facts.polynomial import Dimension
+from ....records import record
 from .term import Head, Term
 
 Levels = frozenset[int]
@@ -142,7 +142,7 @@ def _index(term: Term) -> str:
     return getattr(head.key, "index", "")
 
 
-@dataclasses.dataclass(frozen=True)
+@record(frozen=True)
 class Bound:
     """Variables that a recurrence binds, and its kind of end; the key of its head.
 
