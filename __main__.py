@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -17,6 +18,9 @@ def main() -> None:
     """Run the command line."""
     interrupts.take_over()  # before anything that takes its time to import
     gc.set_threshold(_MANY)
+    exit_code: list[int] = []
+    if not atexit._ncallbacks():  # else functions of others would have their turn after this one
+        atexit.register(_leave, exit_code)
     if sys.argv[1:] == ["--version"] and sys.stdout is not None and _has_printed_version():
         return
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -31,9 +35,23 @@ def main() -> None:
     prepare_streams()
     try:
         app(prog_name="straightline", obj=OWN_PROCESS)
+    except SystemExit as end:
+        exit_code += [end.code] if isinstance(end.code, int) else []
+        raise
     finally:
         # What is left goes with the process; looking through it for cycles would take longer.
         gc.freeze()
+
+
+def _leave(exit_code: list[int]) -> None:
+    """End the process, of which Python would take apart every object for 15 ms."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # Python reports it
+    if exit_code:
+        os._exit(exit_code[0])
 
 
 def _has_printed_version() -> bool:

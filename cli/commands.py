@@ -1,6 +1,6 @@
 """The command line: reads options, calls the public functions, shows what they found.
 
-Only typer and rich are imported here; onnx and the rest are when a command needs them.
+Only typer is imported here; rich, onnx and the rest are when a command needs them.
 """
 
 from __future__ import annotations

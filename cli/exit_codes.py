@@ -15,7 +15,6 @@ import typer.core
 
 from ..records import record
 from . import interrupts, report, terminal
-from .helping import show_help
 from .interrupts import EXIT_CODES
 from .plain_values import convert_plainly
 from .printing import with_values
@@ -39,6 +38,8 @@ class Commands(typer.core.TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help of all."""
+        from .helping import show_help
+
         show_help(self, ctx)
 
     def get_params(self, ctx: Any) -> list[Any]:

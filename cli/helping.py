@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .terminal import NARROW, console
+from .tables import NARROW, console
 
 _NAMES = 30
 """Columns for the names of options, where there is room beside them."""

@@ -14,7 +14,6 @@ import typer
 import typer.core
 
 from . import terminal
-from .helping import show_help
 from .parsing import STREAM
 from .plain_values import convert_plainly
 
@@ -38,6 +37,8 @@ class Command(typer.core.TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show its help."""
+        from .helping import show_help
+
         show_help(self, ctx)
 
     def invoke(self, ctx: Any) -> Any:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
 from ..display.blocks import Block, Code, Table
 from ..display.progress import silent
 from .parsing import STREAM
-from .tables import STYLES, table
-from .terminal import complain, console, shown
+from .terminal import complain, is_terminal, shown
 
 if TYPE_CHECKING:
     from ..display import OnProgress
@@ -29,9 +26,14 @@ CommandWith = Callable[[Sequence[str]], str]
 """The command that is running with options added, to be pasted."""
 
 
-def say(text: str, style: str = "") -> None:
-    """Print a line on stdout, however long."""
-    console().print(Text(shown(text), style), soft_wrap=True)
+def say(text: str, style: str = "", status: str = "") -> None:
+    """Print a line on stdout, however long, after a status in its colour."""
+    if (style or status) and is_terminal(sys.stdout):
+        from .tables import console, line
+
+        console().print(line(text, style, status), soft_wrap=True)
+    else:
+        print(f"{status}{shown(text)}")
 
 
 def show_error(message: str, *items: str) -> None:
@@ -72,12 +74,13 @@ def progress(what: str, quiet: bool) -> Iterator[OnProgress]:
     Yields:
         a function to tell what is worked on; see `straightline.display.OnProgress`.
     """
-    errors = Console(stderr=True, markup=False, highlight=False)
-    if quiet or not errors.is_terminal:
+    if quiet or not is_terminal(sys.stderr):
         yield silent
         return
     from rich import progress as rich
+    from rich.console import Console
 
+    errors = Console(stderr=True, markup=False, highlight=False)
     columns = (rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False))
     times = (rich.TimeElapsedColumn(), rich.TimeRemainingColumn(compact=True))
     bar = rich.Progress(*columns, rich.BarColumn(), *times, console=errors, transient=True)
@@ -96,14 +99,13 @@ def show(blocks: Iterable[Block]) -> None:
     """Show the blocks of a result."""
     for block in blocks:
         if isinstance(block, Table):
+            from .tables import console, table
+
             console().print(table(block.columns, block.rows))
         elif isinstance(block, Code):
             say(f"  {block.text}")
-        elif block.status:
-            line = Text.assemble((block.status, STYLES[block.status]), shown(block.text))
-            console().print(line, soft_wrap=True)
         else:
-            say(block.text, _TONES[block.tone])
+            say(block.text, "" if block.status else _TONES[block.tone], block.status)
 
 
 def show_result(

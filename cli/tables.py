@@ -1,26 +1,50 @@
-"""Tables that wrap; where the terminal is narrow, each row is a few lines of its own."""
+"""Output by rich: colours, and tables, where a row is a few lines if the terminal is narrow."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NoReturn
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from ..display.blocks import MEANT, Cell
-from .terminal import console, shown
+from .terminal import shown
 
+NARROW = 60
+"""Below so many columns nothing stands side by side."""
+_PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
 _READABLE = 24
 """Columns of the terminal that a column of longer text has at least."""
 _BETWEEN = 3
 """Columns of the terminal between two columns."""
 _INDENT = 2
 _COLOURS = {"good": "green", "open": "yellow", "dim": "dim", "bad": "bold red"}
-STYLES = {status: _COLOURS[tone] for status, tone in MEANT.items()}
+_STYLES = {status: _COLOURS[tone] for status, tone in MEANT.items()}
+
+
+class _Console(Console):
+    """A console that tells of a closed pipe, where rich would end the process."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise  # noqa: PLE0704 - called where it is handled
+
+
+def console() -> Console:
+    """Return the terminal, or a plain stream, which reads no markup."""
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
+    return _Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+def line(text: str, style: str = "", status: str = "") -> Text:
+    """Return a line in a style, after a status in its colour."""
+    return Text.assemble((status, _STYLES.get(status, "")), (shown(text), style))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> RenderableType:
@@ -73,4 +97,4 @@ def _stacked(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator
 def _cell(content: Cell) -> Text:
     if isinstance(content, list):
         return Text("\n").join(map(_cell, content))
-    return Text(shown(content), STYLES.get(content, ""), overflow="fold")
+    return Text(shown(content), _STYLES.get(content, ""), overflow="fold")

@@ -6,31 +6,20 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn, TextIO
-
-from rich.console import Console
+from typing import TextIO
 
 from ..display.plain import visible
-
-NARROW = 60
-"""Below so many columns nothing stands side by side."""
-_PLAIN_WIDTH = 120  # where the output goes to a file or a pipe
 
 _closed: set[str] = set()
 """The standard streams that were closed when the process started."""
 
 
-class _Console(Console):
-    """A console that tells of a closed pipe, where rich would end the process."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise  # noqa: PLE0704 - called where it is handled
-
-
-def console() -> Console:
-    """Return the terminal, or a plain stream, which reads no markup."""
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else _PLAIN_WIDTH
-    return _Console(markup=False, emoji=False, highlight=False, width=width)
+def is_terminal(stream: TextIO) -> bool:
+    """Test for a stream that shows colours, by the variables that rich reads."""
+    compatible, forced = map(os.environ.get, ("TTY_COMPATIBLE", "FORCE_COLOR"))
+    if compatible in ("0", "1"):
+        return compatible == "1"
+    return stream.isatty() if forced is None else forced != ""
 
 
 def shown(text: str) -> str:

@@ -6,8 +6,9 @@ import sys
 
 import onnx
 import pytest
+from tables import table
 
-CLI = {"typer", "rich", "pygments", "markdown_it", "mdurl", "shellingham", "annotated_doc"}
+CLI = {"typer", "rich", "shellingham", "annotated_doc"}
 WORK = {"cython_runtime", "onnx", "google", "numpy", "ml_dtypes", "networkx", "typing_extensions"}
 NEVER = {"onnx_ir", "sympy", "mpmath", "onnxscript", "onnxruntime", "hypothesis"}
 
@@ -62,6 +63,7 @@ def folder(tmp_path):
 def test_a_rewrite_imports_what_it_needs(model, folder):
     modules = imported("rewrite", f"{model}.onnx", "out.onnx", "--no-verify", folder=folder)
     assert foreign(modules) <= CLI | WORK
+    assert ("rich" in modules) == (model == "unrolled"), "for a table of remarks"
     assert not {"straightline.version_converter", "straightline.verification.runs.verify"} & modules
     # numpy folds what has one obvious result; onnx's kernels are for the rest.
     assert "onnx.reference" not in modules
@@ -119,6 +121,22 @@ def test_commands_without_a_model_do_not_import_onnx(arguments, folder):
 def test_an_error_of_usage_imports_no_onnx(folder):
     modules = imported("rewrite", "folded.onnx", "out.onnx", "--set", "x", folder=folder, code=2)
     assert not foreign(modules) & {"onnx", "numpy", "networkx"}
+
+
+ENDING = """
+import atexit
+{earlier}
+from straightline.__main__ import main
+atexit.register(print, "late")
+main()
+"""
+
+
+@table(("", ["late"]), ("atexit.register(print, 'earlier')", ["late", "earlier"]))
+def test_a_process_ends_after_all_exit_functions(earlier, printed, folder):
+    program = [sys.executable, "-c", ENDING.format(earlier=earlier), "passes", "--none"]
+    found = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout.split()) == (2, printed)
 
 
 def test_the_package_itself_loads_nothing(tmp_path):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import onnx
 import pytest
-from rich.console import Console
 from straightline.cli import report
 from straightline.cli.commands import app
 from straightline.display import visible
@@ -85,11 +84,8 @@ def test_nothing_steers_the_terminal(monkeypatch: pytest.MonkeyPatch, encoding: 
 
 def test_the_progress_display(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    monkeypatch.setattr(
-        report,
-        "Console",
-        lambda **_: Console(file=stream, force_terminal=True, width=200, color_system=None),
-    )
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     with report.progress(EVIL, quiet=False) as told:
         told("rewriting", EVIL, 1, 2)
     assert r"\x1b[2J" in stream.getvalue()

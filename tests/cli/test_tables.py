@@ -1,7 +1,7 @@
 """Tables at any width."""
 
 import pytest
-from straightline.cli import tables, terminal
+from straightline.cli import tables
 
 ROWS = [
     ("Loop", "encoder/a-rather-long-path/of-a-loop", "kept", ["first reason", "second reason"]),
@@ -12,7 +12,7 @@ COLUMNS = ("Operator", "Where", "Outcome", "Why")
 
 def shown(width, monkeypatch, capsys, rows=ROWS):
     monkeypatch.setenv("COLUMNS", str(width))
-    terminal.console().print(tables.table(COLUMNS, rows))
+    tables.console().print(tables.table(COLUMNS, rows))
     found = capsys.readouterr().out
     assert max(map(len, found.splitlines())) <= width
     return found
@@ -58,6 +58,6 @@ def test_no_column_is_squeezed_and_no_word_is_lost(width, monkeypatch, capsys):
 
 def test_a_short_table_stays_one_at_any_width(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "30")
-    terminal.console().print(tables.table(("Item", "Cost"), [("loop trip", "0.157")]))
+    tables.console().print(tables.table(("Item", "Cost"), [("loop trip", "0.157")]))
     head = next(line for line in capsys.readouterr().out.splitlines() if line.strip())
     assert head.split() == ["Item", "Cost"]
