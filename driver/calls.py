@@ -148,7 +148,7 @@ def transform(
         >>> outcome = sl.transform(model, values={"n": 3}, opset=18)
         >>> [node.op_type for node in outcome.model.graph.nodes()]
         ['Add', 'Add', 'Add']
-        >>> outcome.opset.after, outcome.left, outcome.verdict.proved
+        >>> outcome.opset.after, outcome.left, outcome.proved
         (18, (), True)
     """
     request = RewriteOptions.of_call(locals())

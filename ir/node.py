@@ -38,8 +38,8 @@ class Value:
         >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
         >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
         >>> (value,) = model.graph.outputs
-        >>> value.name, value.producer.op_type, value.constant
-        ('y', 'Exp', None)
+        >>> value.name, [value.producer] == [*model.graph.nodes()], value.constant
+        ('y', True, None)
     """
 
     __slots__ = ("constant", "info", "name", "owner", "pinned", "producer")
@@ -167,7 +167,7 @@ class Node(_Fields):
         >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
         >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
         >>> (node,) = model.graph.nodes()
-        >>> node.op_type, [value.name for value in node.inputs]
+        >>> node.op_type, [value and value.name for value in node.inputs]
         ('Exp', ['x'])
     """
 

@@ -82,7 +82,7 @@ class Pass(abc.ABC):
         >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
         >>> class Nothing(sl.passes.Pass):
         ...     name = "nothing"
-        ...     def run(self, model, context):
+        ...     def run(self, model: sl.ir.Model, context: sl.passes.PassContext) -> bool:
         ...         return False
         >>> sl.rewrite(model, [Nothing()], verify=False) is model
         False

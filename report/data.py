@@ -237,7 +237,8 @@ def of_outcome(
         >>> import straightline as sl
         >>> head = '<ir_version: 8, opset_import: ["" : 17]> '
         >>> model = sl.ir.parse(head + "g (float[2] x) => (float[2] y) { y = Exp (x) }")
-        >>> sl.report.of_outcome(sl.transform(model)).verdict.status
+        >>> report = sl.report.of_outcome(sl.transform(model))
+        >>> report.verdict is not None and report.verdict.status
         'proved'
     """
     request = outcome.request

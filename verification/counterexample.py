@@ -48,7 +48,7 @@ class Counterexample:
         ...     for op in ("Relu", "Abs")
         ... )
         >>> proof = sl.prove(one, other)
-        >>> sl.Counterexample.of(one, proof.feeds, proof.reason).inputs["x"].shape
+        >>> sl.Counterexample.of(one, proof.feeds or {}, proof.reason).inputs["x"].shape
         (2,)
     """
 

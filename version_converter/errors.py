@@ -26,7 +26,7 @@ class Failure:
 
     Examples:
         >>> import straightline as sl
-        >>> sl.versions.Failure(("y",), "Loop", 16, 15, "optional states").op_type
+        >>> sl.versions.Failure("y", "Loop", 16, 15, "optional states").op_type
         'Loop'
     """
 

@@ -1,4 +1,4 @@
-"""Write the Python of each page as a module, for type checkers.
+"""Write the Python of each page, and of each public docstring, as a module for type checkers.
 
     python -m straightline.dev.tools.page_types FOLDER
 
@@ -7,9 +7,14 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
+
+import straightline as sl
 
 _FOR_OTHERS = ("docs/exporters/", "docs/interfaces.md")
 """Pages with code for libraries that have no types."""
@@ -29,6 +34,13 @@ def modules() -> dict[str, str]:
             name = re.sub(r"\W", "_", place.removesuffix(".md"))
             head = _UNTYPED if place.startswith(_FOR_OTHERS) else ""
             texts[f"page_{name}"] = head + "\n".join(blocks)
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")]
+    listed = re.findall(r"^::: straightline\.(\S+)$", "\n".join(pages), re.MULTILINE)
+    for name in sorted({*listed, *sl.__all__}):
+        module, _, attribute = f"straightline.{name}".rpartition(".")
+        text = inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""
+        examples = doctest.DocTestParser().get_examples(text)
+        texts[f"page_of_{name.replace('.', '_')}"] = "".join(one.source for one in examples)
     return texts
 
 

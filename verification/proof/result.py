@@ -75,7 +75,7 @@ class Proof:
         ...     for op in ("Relu", "Abs")
         ... )
         >>> proof = sl.prove(one, other)
-        >>> bool(proof), proof.status, sorted(proof.feeds)
+        >>> bool(proof), proof.status, sorted(proof.feeds or {})
         (False, 'refuted', ['x'])
     """
 

@@ -35,7 +35,7 @@ class Match:
         >>> class Twice(sl.Rule):
         ...     before = "(x[*S]) => (y) { a = Neg (x) y = Neg (a) }"
         ...     after = "(x[*S]) => (y) { y = Identity (x) }"
-        ...     def where(self, match):
+        ...     def where(self, match: sl.Match) -> bool:
         ...         return match.opset > 12
     """
 
