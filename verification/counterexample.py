@@ -19,6 +19,7 @@ from ..ir.io.files import require_folder
 from ..ir.option_names import by
 from ..records import record
 from ..reference.signature import Signature, type_text
+from ..runtimes.feeds import check_feeds
 from ..runtimes.session import Feeds
 from ..runtimes.source import Source
 from ..runtimes.value_text import text_of
@@ -79,8 +80,10 @@ class Counterexample:
 
         Raises:
             LoadError: the model cannot be read.
+            FeedError: the input does not fit the model.
         """
         source = Source(read(before), base_dir)
+        feeds = check_feeds(feeds, source.proto)
         signature = Signature.of(source.proto)
         infos = [info for info in source.proto.graph.input if info.name in signature.inputs]
         if any(name in feeds for name in signature.defaults):  # all inputs, by position

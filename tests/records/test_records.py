@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
+from source_files import ROOT, sources
 from straightline.records import _Initializer, record
 from tables import table
 
@@ -125,3 +126,11 @@ def test_an_initializer_is_compiled_at_its_first_use():
     assert isinstance(vars(cls)["__init__"], _Initializer)
     assert cls(value=3).value == 3
     assert inspect.isfunction(vars(cls)["__init__"])
+
+
+def test_shipped_dataclasses_are_records():
+    """Those with slots or without an initializer are not: `record` has no such options."""
+    files = {f for f in sources() if "dataclasses.dataclass(" in (ROOT / f).read_text("utf-8")}
+    others = {"execution/compile_graph.py", "terms/term.py"}
+    prover = {f"verification/proof/{name}" for name in others}
+    assert files == {"records/__init__.py", "facts/fact.py", *prover}

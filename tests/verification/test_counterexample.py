@@ -44,6 +44,12 @@ def test_the_layout_is_that_of_onnx(tmp_path, example):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ex"]
 
 
+@table(({"y": FEEDS["x"]}, "no input 'y'; it has 'x'"), ({}, "no value for input 'x'"))
+def test_an_input_must_fit_the_model(feeds, message):
+    with pytest.raises(sl.BindingError, match=message):
+        Counterexample.of(RELU, feeds, "they differ")
+
+
 VALUES = {
     "seq(float[n]) x": [np.ones(2, np.float32), np.zeros(0, np.float32)],
     "optional(int64) x": np.array(4),
