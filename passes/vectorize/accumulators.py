@@ -11,6 +11,11 @@ t = If (c) <... t = Concat (s, e)},                 t = Concat (s, Compress (es,
 Histograms are buffers of which each iteration adds to one place, in any order:
 
 t = ScatterND (s, [[j]], [Add (s[j], v)])   t = ScatterElements <reduction = "add"> (s, js, vs)
+
+The last of several writes to one place counts. Its number is a maximum:
+
+t = ScatterND (s, [[j]], [v])               w = ScatterElements <reduction = "max"> (0..n, js, n..)
+                                            t = Gather (Concat (s, vs), w)
 """
 
 from __future__ import annotations
@@ -150,7 +155,13 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
     if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
         test = places.is_injective if node.is_op("ScatterND") else places.is_one_number
-        return Write(state, node, element, index) if test(index) else None
+        write = Write(state, node, element, index)
+        if test(index):
+            return write
+        graph = node.graph
+        is_supported = graph is not None and graph.root.opset() >= _OPSETS["last"]
+        last = dataclasses.replace(write, reduction="last")
+        return last if is_supported and _has_places(last, places) else None
     return None
 
 
@@ -160,7 +171,7 @@ def _inserts_first(node: Node) -> bool:
 
 
 _REDUCTIONS = {"Add": "add", "Mul": "mul", "Max": "max", "Min": "min"}
-_OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18}
+_OPSETS = {"add": 16, "mul": 16, "max": 18, "min": 18, "last": 18}
 """The first opset of each reduction."""
 
 
@@ -256,7 +267,10 @@ def _has_places(write: Write, places: Places) -> bool:
     if write.node.is_op("ScatterND"):
         span = places.consecutive(write.index)
         is_span = span is not None and [dim.value for dim in shape] == [span[1], 1]
-        return is_span or all(dim == 1 for dim in shape)
+        # Equal places of one iteration leave the result of a Scatter without a reduction open.
+        is_list = write.reduction == "last" and len(shape) == 2 and shape[1] == 1
+        is_list = is_list and bool(shape[0].value)
+        return is_span or is_list or all(dim == 1 for dim in shape)
     axis = write.node.attribute("axis", 0)
     return -len(shape) <= axis < len(shape) and shape[axis] == 1
 
@@ -414,39 +428,80 @@ class FinalValue:
         ScatterElements combines elements in their order. onnxruntime combines those of a ScatterND
         in parallel, and loses some that have one place.
         """
-        write, emit, axis = self._write, self._emit, 0
+        write, emit = self._write, self._emit
         assert write.index is not None
         index, buffer = self._operand(write.index), self._feeding.same(write.state.initial)
-        places, shape = self._feeding.every(index, write.index.name), index.fact.shape or ()
+        shape, whole = index.fact.shape or (), buffer.fact.shape
+        if whole is None:
+            raise Unbatchable(f"adds to '{write.state.argument.name}', whose rank is not known")
+        places = self._let_in(self._feeding.every(index, write.index.name))
         if write.node.is_op("ScatterND"):
             count = shape[0].value if shape else 1
-            places, rows = self._by_row(places, rows, buffer, count or 1)
-        else:
-            axis = write.node.attribute("axis", 0) % len(buffer.fact.shape or (0,))
-            rows = emit.add("Reshape", [rows, emit.add("Shape", [places], "shape")], "rows")
-            places, rows = (concat_rows(each, axis, shape, emit) for each in (places, rows))
-        scatter = Operator.make("ScatterElements", axis=axis, reduction=write.reduction)
-        return emit.apply(scatter, [buffer.value, places, rows], self._label)
+            rows, sizes = self._by_row(rows, buffer.value, whole, count or 1)
+            if write.reduction == "last":
+                places = emit.reshape(places, (-1,), "places")
+                winners = self._winners(buffer.value, places, 0, is_vector=True)
+                joined = emit.concat([buffer.value, rows], 0, "written")
+                return emit.add("Gather", [joined, winners], self._label, axis=0)
+            places = emit.reshape(places, (-1, *(1 for _ in whole[1:])), "places")
+            places = emit.add("Expand", [places, sizes], "places") if len(whole) > 1 else places
+            return self._scatter(buffer.value, places, rows, 0)
+        axis = write.node.attribute("axis", 0) % len(whole or (0,))
+        rows = emit.add("Reshape", [rows, emit.add("Shape", [places], "shape")], "rows")
+        places, rows = (concat_rows(each, axis, shape, emit) for each in (places, rows))
+        if write.reduction != "last":
+            return self._scatter(buffer.value, places, rows, axis)
+        others = [[dim for at, dim in enumerate(each) if at != axis] for each in (shape, whole)]
+        if others[0] != others[1]:
+            raise Unbatchable(f"writes '{write.element.name}' to a part of each row")
+        winners = self._winners(buffer.value, places, axis, is_vector=False)
+        joined = emit.concat([buffer.value, rows], axis, "written")
+        return emit.add("GatherElements", [joined, winners], self._label, axis=axis)
 
-    def _by_row(
-        self, places: Value, rows: Value, buffer: Operand, count: int
-    ) -> tuple[Value, Value]:
-        """Emit the index of each element, and the elements, in `count` rows an iteration."""
-        emit, shape, sizes = self._emit, buffer.fact.shape, self._feeding.iterations
-        if shape is None:
-            name = self._write.state.argument.name
-            raise Unbatchable(f"adds to '{name}', whose rank is not known")
+    def _scatter(self, buffer: Value, places: Value, rows: Value, axis: int) -> Value:
+        scatter = Operator.make("ScatterElements", axis=axis, reduction=self._write.reduction)
+        return self._emit.apply(scatter, [buffer, places, rows], self._label)
+
+    def _winners(self, buffer: Value, places: Value, axis: int, *, is_vector: bool) -> Value:
+        """Emit the numbers of the last writes, after the numbers of the places.
+
+        ONNX leaves open which of several updates of a place a Scatter without a reduction keeps.
+
+        Args:
+            buffer: the initial state.
+            places: the places of all writes along an axis, in order.
+            axis: the axis.
+            is_vector: places are of whole rows, as a vector.
+        """
+        emit, numbers = self._emit, list[Value]()
+        count = emit.size(buffer, axis, "count")
+        for each in (buffer, places):
+            end = emit.scalar(emit.size(each, axis, "end"), "end")
+            number = emit.numbers(end, "numbers")
+            number = emit.add("Add", [number, count], "numbers") if numbers else number
+            if not is_vector:
+                shape = emit.add("Shape", [each], "shape")
+                rank = len(self._shape)
+                inner = tuple(at for at in range(rank) if at != axis)
+                number = emit.unsqueeze(number, inner, "numbers") if inner else number
+                number = emit.add("Expand", [number, shape], "numbers")
+            numbers.append(number)
+        scatter = Operator.make("ScatterElements", axis=axis, reduction="max")
+        return emit.apply(scatter, [numbers[0], places, numbers[1]], "winners")
+
+    def _by_row(self, rows: Value, buffer: Value, shape: Shape, count: int) -> tuple[Value, Value]:
+        """Emit the elements as rows of a buffer, and their sizes: `count` rows an iteration."""
+        emit, sizes = self._emit, self._feeding.iterations
+        if self._write.flag is not None:
+            sizes = emit.size(rows, 0, "iterations")
         if count > 1:
             sizes = emit.add("Mul", [sizes, self._feeding.integers(count)], "rows")
         if len(shape) > 1:
-            whole = emit.add("Shape", [buffer.value], "sizes")
+            whole = emit.add("Shape", [buffer], "sizes")
             sizes = emit.concat([sizes, emit.slice(whole, 1, len(shape), "sizes")], 0, "sizes")
         if not _is_row(self._shape, shape, count):
             raise Unbatchable(f"adds '{self._write.element.name}' to rows of another shape")
-        rows = emit.add("Reshape", [rows, sizes], "rows")
-        ones = emit.vector((-1, *(1 for _ in shape[1:])), "column")
-        column = emit.add("Reshape", [places, ones], "places")
-        return (emit.add("Expand", [column, sizes], "places") if len(shape) > 1 else column), rows
+        return emit.add("Reshape", [rows, sizes], "rows"), sizes
 
 
 def _is_row(element: Shape, buffer: Shape, count: int) -> bool:

@@ -40,6 +40,17 @@ BODIES = {
         " i1 = Unsqueeze (q, a) i2 = Add (i1, two) m = Unsqueeze (i1, a) n1 = Unsqueeze (q1, b)"
         " at = Concat <axis = 0> (m, n1) o = Slice (s, i1, i2) w = Mul (row, o)"
         " t = ScatterND (s, at, w)"),
+    "the last write": ("4", f"{AT} u = Unsqueeze (e, a) t = ScatterND (s, at, u)"),
+    "the last row": ("4, W", f"{AT} u = Unsqueeze (row, a) t = ScatterND (s, at, u)"),
+    "the last of rows at any places": ("4, 2", f"{AT} at3 = Mod (at, two) r1 = Unsqueeze (row, a)"
+        " at2 = Concat <axis = 0> (at3, two2) u = Concat <axis = 0> (r1, r1)"
+        " t = ScatterND (s, at2, u)"),
+    "the last element": ("4", "j1 = Unsqueeze (j, a) u = Unsqueeze (e, a)"
+        " t = ScatterElements (s, j1, u)"),
+    "the last elements of columns": ("2, 4", "j1 = Unsqueeze (j, b) j2 = Tile (j1, k2)"
+        " u = Unsqueeze (row, one_v) t = ScatterElements <axis = 1> (s, j2, u)"),
+    "the last write that a condition lets in": ("4", f"{AT} u = Unsqueeze (e, a) z = Sub (e, e)"
+        " f = Greater (e, z) v = ScatterND (s, at, u) t = Where (f, v, s)"),
 }  # fmt: skip
 PLACES = np.array([1, 1, -1, 3, 1, 0, 2, -4, 1], np.int64)
 
@@ -47,7 +58,8 @@ PLACES = np.array([1, 1, -1, 3, 1, 0, 2, -4, 1], np.int64)
 def model_of(size, body, opset=18):
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     text = LOOP.format(size=size, body=body.replace("(j1, k)", "(j1, k)"))
-    return as_model(head + text.replace("int64[1] two", "int64[2] k = {1, 2}, int64[1] two"))
+    more = "int64[2] k = {1, 2}, int64[2] k2 = {2, 1}, int64[1,1] two2 = {3}, int64[1] two"
+    return as_model(head + text.replace("int64[1] two", more))
 
 
 @pytest.mark.parametrize("case", BODIES)
@@ -100,9 +112,15 @@ def test_near_misses(case):
     assert "Loop" in op_types(vectorized(model_of("4", KEPT[case])).model.graph)
 
 
-def test_an_older_opset_has_no_such_scatter():
-    body = BODIES["a ScatterND"][1]
-    assert "Loop" in op_types(vectorized(model_of("4", body, opset=15)).model.graph)
+def test_the_last_write_to_a_part_of_each_row():
+    body = "j1 = Unsqueeze (j, b) u = Unsqueeze (e, b) t = ScatterElements (s, j1, u)"
+    assert "Loop" in op_types(vectorized(model_of("4, 2", body)).model.graph)
+
+
+@pytest.mark.parametrize("case, opset", [("a ScatterND", 15), ("the last write", 17)])
+def test_an_older_opset_has_no_such_scatter(case, opset):
+    body = BODIES[case][1]
+    assert "Loop" in op_types(vectorized(model_of("4", body, opset=opset)).model.graph)
 
 
 def test_greatest_integers():
