@@ -87,9 +87,9 @@ def test_iterations_that_are_certain_need_no_if():
     )
 
 
-def converted(text, *passes):
+def converted(text, feeds=()):
     """The model, which holds a Scan and no Loop."""
-    result = run_passes(text, LoopsToScans())
+    result = run_passes(text, LoopsToScans(), feeds=feeds)
     found = list(op_types(result.model.graph))
     assert "Scan" in found and "Loop" not in found, result.remarks
     return result.model
@@ -130,12 +130,10 @@ def test_ways_to_read_an_element(what):
     text = HEAD + loop(f"{WHOLE[what]} r = Add (a, e) q = Neg (r)").replace(
         "sh = Shape", f"{CONSTANTS} sh = Shape"
     )
-    model = converted(text)
+    model = converted(text, map(feed, (0, 1, 5)))
     assert "Range" not in op_types(model.graph)
     assert not {"Slice", "Squeeze"} & set(inside(model))
     assert ("Gather" in inside(model)) == (what == "a constant")
-    for length in (0, 1, 5):
-        assert_equal_outputs(text, model, feed(length))
 
 
 ADD = "r = Add (a, e) q = Neg (r)"
@@ -188,9 +186,7 @@ def test_a_maximum_that_is_a_vector_of_one(body):
     text = HEAD + loop(body, "v").replace(
         "sh = Shape", "k = Constant <value_ints = [1]> () v = Reshape (n, k) sh = Shape"
     )
-    model = converted(text)
-    for length in (0, 1, 5):
-        assert_equal_outputs(text, model, feed(5, length))
+    converted(text, [feed(5, length) for length in (0, 1, 5)])
 
 
 @pytest.mark.parametrize("start", [True, False])
@@ -206,9 +202,7 @@ def test_a_number_of_a_declared_rank(rank):
     text = HEAD + loop(body, "n", number=f"int64{dims} i").replace(
         "sh = Shape", "k3 = Constant <value_ints = [3]> () sh = Shape"
     )
-    model = converted(text)
-    for length in (0, 1, 5):
-        assert_equal_outputs(text, model, feed(5, length))
+    converted(text, [feed(5, length) for length in (0, 1, 5)])
 
 
 def test_a_counter_is_a_number():
@@ -222,10 +216,8 @@ def test_a_counter_is_a_number():
             c2 = Identity (c) e = Gather (x, t) r = Sub (a, e) u = Add (t, one) }>
     }"""
     )
-    model = converted(text)
+    model = converted(text, [{"x": numbers(length, 3), "s": numbers(3)} for length in (0, 1, 5)])
     assert "Gather" not in inside(model)
-    for length in (0, 1, 5):
-        assert_equal_outputs(text, model, {"x": numbers(length, 3), "s": numbers(3)})
 
 
 @table(("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r"))
@@ -285,10 +277,8 @@ def test_a_table_of_the_body():
             c2 = Identity (c) e = Gather (t, i) r = Mul (a, e) }>
     }"""
     )
-    model = converted(text)
+    model = converted(text, [{"s": numbers(3), "n": np.array(n)} for n in (0, 1, 2)])
     assert inside(model) == ["Mul"]
-    for iterations in (0, 1, 2):
-        assert_equal_outputs(text, model, {"s": numbers(3), "n": np.array(iterations)})
 
 
 def test_empty_elements_along_another_axis():
@@ -301,9 +291,8 @@ def test_empty_elements_along_another_axis():
             c2 = Identity (c) e = Gather <axis = 1> (x, i) r = Add (a, e) }>
     }"""
     )
-    model = converted(text)
-    for shape in ((0, 0), (0, 2), (2, 0), (2, 3)):
-        assert_equal_outputs(text, model, {"x": numbers(*shape), "s": numbers(shape[0])})
+    shapes = ((0, 0), (0, 2), (2, 0), (2, 3))
+    converted(text, [{"x": numbers(*shape), "s": numbers(shape[0])} for shape in shapes])
 
 
 def test_an_inner_loop_goes_before_the_one_around_it():
