@@ -1,24 +1,21 @@
 """The tutorial on operators of one's own, run as it is written."""
 
+import functools
 import importlib.util
-import re
 from pathlib import Path
 
 import onnx
 import pytest
+from pages import texts
 from straightline.cli.commands import app
 from straightline.definitions import registry
 from straightline.dev.tools import data_files
 from straightline.passes.manager import plugins
 from typer.testing import CliRunner
 
-PAGE = (Path(__file__).parent.parent / "docs" / "own-operators.md").read_text(encoding="utf-8")
+blocks = functools.partial(texts, "own-operators.md")
 MODEL = """<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
     g (float[N, 3] x) => (float[N, 3] y) { y = com.acme.Swish <beta = 2.0> (x) }"""
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture

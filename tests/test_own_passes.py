@@ -1,6 +1,6 @@
 """The tutorial on passes of one's own, run as it is written."""
 
-import re
+import functools
 import shlex
 import subprocess
 import sys
@@ -8,17 +8,14 @@ from pathlib import Path
 
 import onnx
 import pytest
+from pages import texts
 from straightline.cli.commands import app
 from straightline.passes.manager import plugins as outside
 from typer.testing import CliRunner
 
-PAGE = (Path(__file__).parent.parent / "docs" / "own-passes.md").read_text(encoding="utf-8")
+blocks = functools.partial(texts, "own-passes.md")
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[4] x) => (float[4] y) { h = HardSwish (x) y = HardSwish (h) }"""
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The tutorial on rules of one's own, run as it is written."""
 
+import functools
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -9,19 +9,16 @@ from pathlib import Path
 
 import onnx
 import pytest
+from pages import texts
 from straightline.cli.commands import app
 from straightline.passes.manager import plugins
 from straightline.passes.simplify.rules import registry
 from typer.testing import CliRunner
 
-PAGE = (Path(__file__).parent.parent / "docs" / "own-rules.md").read_text(encoding="utf-8")
+blocks = functools.partial(texts, "own-rules.md")
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] s = {2, 4}> {
     t = MatMul (x, w) y = Mul (t, s) }"""
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture

@@ -41,6 +41,11 @@ def blocks(page: Path) -> list[Block]:
     return [Block(*found) for found in _FENCE.findall(page.read_text(encoding="utf-8"))]
 
 
+def texts(name: str, language: str) -> list[str]:
+    """The blocks of a language on a page of docs/."""
+    return [block.text for block in blocks(ROOT / "docs" / name) if block.language == language]
+
+
 def run_sh(text: str, folder: Path) -> None:
     """Run the lines of a block, all of which succeed."""
     for line in text.splitlines():
