@@ -89,6 +89,7 @@ class LogReader(StepReader):
         for state in states:
             self._symbols[state.argument] = Logs((self._atoms.of(StateAtom(state)),))
         self._visit_all()
+        self.progress = 0  # any node has a symbol, which explains nothing
         ends = [skip_identities(state.result) for state in states]
         factors = {one.factor for end in ends for one in self._leaves(end) if one.alone is None}
         if len(factors) != 1:
