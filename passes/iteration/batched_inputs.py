@@ -17,7 +17,7 @@ from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
 from ...ops.schema_queries import MIN_OF_INTEGERS
 from .iterations import IterationMemory, Iterations, MemoryBounds
-from .loop_view import LoopView, ScanInput, declaration, move_axis
+from .loop_view import LoopView, ScanInput, State, declaration, move_axis
 
 OLDEST_OPSET = 11
 """The first opset with Range and negative axes."""
@@ -82,6 +82,8 @@ class Feeding(Iterations):
         self._ranks: dict[Value, int] = {}
         self.ranks = Ranks(scratch, self._rank_beyond)
         self.windows: dict[Value, Window] = {}
+        self._first_rows: dict[State, Value] = {}
+        self._tails: dict[Value, Value] = {}
         self.depth = 0
         self.defined: dict[str, None] = {}
         self.of_rows: dict[str, None] = {}
@@ -304,7 +306,20 @@ class Feeding(Iterations):
 
     def after(self, rows: Value) -> Value:
         """Emit all rows but the first: of states, those after each iteration."""
-        return self.cut(rows, 1, LAST_OF_64_BITS)
+        return self._tails.get(rows) or self.cut(rows, 1, LAST_OF_64_BITS)
+
+    def first_row(self, state: State) -> Value:
+        """Emit the initial value of a state as the first row, once."""
+        if state not in self._first_rows:
+            initial = self.same(state.initial).value
+            self._first_rows[state] = self.emit.unsqueeze(initial, 0, "first")
+        return self._first_rows[state]
+
+    def from_first(self, state: State, after: Value) -> Value:
+        """Emit rows of a state after its initial value."""
+        rows = self.emit.concat([self.first_row(state), after], 0, state.argument.name)
+        self._tails[rows] = after
+        return rows
 
     def final(self, rows: Value, label: str) -> Value:
         """Emit the row after the last iteration, of rows with the initial one first."""

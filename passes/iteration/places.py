@@ -581,6 +581,4 @@ def shift(state: State, result: Operand, feeding: Feeding) -> Value:
     initial = feeding.inference.fact(state.initial)
     if initial.shape is None or initial.shape != result.fact.shape:
         raise Unbatchable(f"carries '{state.argument.name}', whose shape may change")
-    first = feeding.emit.unsqueeze(feeding.same(state.initial).value, 0, "first")
-    rows = feeding.every(result, state.argument.name)
-    return feeding.emit.concat([first, rows], 0, state.argument.name)
+    return feeding.from_first(state, feeding.every(result, state.argument.name))

@@ -90,7 +90,7 @@ class _Emission:
             False,
             {hidden: self.sequence.every(every)},
             dict(zip(states, map(self.sequence.last, states, last), strict=True)),
-            dict.fromkeys(self.of.aliases(hidden), hidden),
+            aliases=dict.fromkeys(self.of.aliases(hidden), hidden),
         )
 
     def _what(self) -> str:

@@ -129,9 +129,7 @@ def _best(
     finals = {state: _take(recurrence, rows, at, fact, state)}
     for one in companions:
         own = iterations.inference.fact(one.state.initial).without_content()
-        start = emit.unsqueeze(feeding.same(one.state.initial).value, 0, "first")
-        values = _spread(recurrence, one, own)
-        joined = emit.concat([start, values], 0, "rows")
+        joined = feeding.from_first(one.state, _spread(recurrence, one, own))
         finals[one.state] = _take(recurrence, joined, at, fact, one.state)
     return Replacement(f"Arg{comparison.kind}", True, {}, finals)
 

@@ -56,7 +56,9 @@ def raise_image(recurrence: Recurrence) -> Replacement:
     replacement = raise_step(Recurrence((own,), tuple(inner), recurrence.iterations))
     what = replacement.what.removesuffix(describe("", False))
     what = describe(f"{what} and {last.op_type}", False)
-    every = replacement.every.get(own)
+    every, rows = replacement.every.get(own), replacement.rows.get(own)
+    if rows is not None:
+        every = feeding.after(rows)
     if every is not None:
         return Replacement(what, False, {state: _again(recurrence, last, every)})
     total = emit.unsqueeze(_again(recurrence, last, replacement.final[own]), 0, "last")

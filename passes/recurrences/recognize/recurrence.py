@@ -46,18 +46,20 @@ class Replacement:
     Attributes:
         what: the operator, as a remark calls it.
         exact: true if it is bit-exact.
-        every: for each state, its batched values, iterations first; a state may be missing if only
-            its last value is known.
+        every: for each state, its values after each iteration; a state may be missing if only its
+            last value is known.
         final: for each state, its last value, which is the initial one without iterations; a state
-            may be missing if its last value is in `every`.
+            may be missing if its last value is in `every` or `rows`.
+        rows: for states that `every` lacks, all values, the initial one first.
         aliases: values of the body that equal a state in the next iteration, with that state, up to
             axes of size 1.
     """
 
     what: str
     exact: bool
-    every: Mapping[State, Value]
+    every: Mapping[State, Value] = dataclasses.field(default_factory=dict)
     final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
+    rows: Mapping[State, Value] = dataclasses.field(default_factory=dict)
     aliases: Mapping[Value, State] = dataclasses.field(default_factory=dict)
 
 
@@ -104,14 +106,11 @@ class Recurrence:
 
     def first_row(self, index: int = 0) -> Value:
         """Emit the initial value of a state as the first row."""
-        return self.iterations.first_row(self.states[index])
+        return self.feeding.first_row(self.states[index])
 
     def from_first(self, after: Sequence[Value]) -> list[Value]:
         """Emit rows of each state after its initial value."""
-        return [
-            self.emit.concat([self.first_row(index), rows], 0, "rows")
-            for index, rows in enumerate(after)
-        ]
+        return [self.feeding.from_first(*pair) for pair in zip(self.states, after, strict=True)]
 
     def again(self, rows: Sequence[Value] = ()) -> list[Value]:
         """Emit the next values of all iterations from other states.
@@ -213,8 +212,7 @@ class AllIterations(Batcher):
         self.options = options
         self._raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
-        self._solved: dict[Value, tuple[State, Value]] = {}
-        self._first_rows: dict[State, Value] = {}
+        self._solved: dict[Value, tuple[State, Value, Value | None]] = {}
         self.replacements: list[Replacement] = []
         self.doubles = False
         bounds = MemoryBounds(options.max_bytes, options.row_bytes)
@@ -312,26 +310,19 @@ class AllIterations(Batcher):
         for value, state in replacement.aliases.items():
             if state in replacement.every:
                 self.operands[value] = self._reshape(replacement.every[state], state, value)
-        for state, every in replacement.every.items():
+        after = {state: self.feeding.after(rows) for state, rows in replacement.rows.items()}
+        for state, every in {**replacement.every, **after}.items():
             fact = self.inference.fact(state.initial).without_content()
             self.operands[state.result] = Operand(every, True, fact)
-            self._solved[state.argument] = state, every
+            self._solved[state.argument] = state, every, replacement.rows.get(state)
 
     def _join(self, slot: Value) -> bool:
         """Enter a solved state on demand: its values before each iteration, initial one first."""
         if slot not in self._solved:
             return False
-        state, every = self._solved.pop(slot)
-        rows = [self.first_row(state), every]
-        self.enter_state(state, self.emit.concat(rows, 0, slot.name))
+        state, every, rows = self._solved.pop(slot)
+        self.enter_state(state, rows or self.feeding.from_first(state, every))
         return True
-
-    def first_row(self, state: State) -> Value:
-        """Emit the initial value of a state as the first row, once."""
-        if state not in self._first_rows:
-            initial = self.feeding.same(state.initial).value
-            self._first_rows[state] = self.emit.unsqueeze(initial, 0, "first")
-        return self._first_rows[state]
 
     def _reshape(self, every: Value, state: State, value: Value) -> Operand:
         """Reshape the values of a state to another shape, up to axes of size 1."""

@@ -14,7 +14,6 @@ rows in the order of the loop, so it is bit-exact. Integers and truth values wit
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -151,7 +150,7 @@ def accumulate(
     joins = iterations.options.costs == "none" or _joins_initial(recurrence, fact)
     if sums and fact.elem_type in IEEE_FLOATS and not joins:
         return _reduced_sums(recurrence, added, exact)
-    rows = emit.concat([recurrence.first_row(), added], 0, state.argument.name)
+    (rows,) = recurrence.from_first([added])
     if sums:
         joined = emit.running_sum(rows, f"{state.argument.name}_sums")
         exact = exact or (fact.elem_type != _TYPES.FLOAT16 and _is_one_operation(recurrence))
@@ -179,7 +178,7 @@ def _rest(
     rest = emit.add("Mod", [emit.running_sum(rows, "sums"), reader.value_of(modulus)], "rest")
     # Without iterations the state is not a rest.
     after = recurrence.feeding.after(rest)
-    return replace_rows(recurrence, recurrence.from_first([after]), "CumSum and Mod", True)
+    return Replacement("CumSum and Mod", True, {recurrence.states[0]: after})
 
 
 def _is_one_operation(recurrence: Recurrence) -> bool:
@@ -290,8 +289,7 @@ def _truth(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -
 
 def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement:
     """Replace a state that iterations replace, or add to in a group: exactly."""
-    (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
-    fresh = reader.rows_of(step.fresh)
+    emit, feeding, fresh = recurrence.emit, recurrence.feeding, reader.rows_of(step.fresh)
     if is_zero(step.plain.offset):
         return _held(recurrence, reader, step.reset, fresh, fact)
     sums = _sums(recurrence, reader, step.plain, fact)
@@ -299,13 +297,16 @@ def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) ->
     before = feeding.after(sums)
     fresh = _join(emit, fresh, before, fact, less=True)
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
-    last = feeding.final(sums, "last")
-    every = {one: _join(emit, rows, before, fact) for one, rows in replacement.every.items()}
-    if state not in replacement.final:
-        return dataclasses.replace(replacement, every=every)
-    final = {state: _join(emit, replacement.final[state], last, fact)}
+    every, final, rows = (
+        {own: _join(emit, value, by, fact) for own, value in values.items()}
+        for values, by in (
+            (replacement.every, before),
+            (replacement.final, feeding.final(sums, "last")),
+            (replacement.rows, sums),
+        )
+    )
     what = "a Gather of rows and a CumSum"
-    return dataclasses.replace(replacement, what=what, every=every, final=final)
+    return Replacement(what, True, every, final, rows)
 
 
 def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact) -> Value:
@@ -359,7 +360,7 @@ def _held(
         else:
             (places,) = recurrence.prefixes(OneOperator(Operator("Max")), [places], [numbers])
         every = emit.add("GatherElements", [joined, places], "values", axis=0)
-        return Replacement("a Gather of rows", True, {state: feeding.after(every)})
+        return Replacement("a Gather of rows", True, rows={state: every})
     last = emit.reduce("ReduceMax", places, (0,), "last", keepdims=1)
     row = emit.add("GatherElements", [joined, last], "last", axis=0)
     final = emit.squeeze(row, 0, state.result.name)
@@ -390,11 +391,8 @@ def replace_rows(
     recurrence: Recurrence, joined: Sequence[Value], what: str, exact: bool
 ) -> Replacement:
     """Replace all values of states, from rows with the initial one first."""
-    feeding, every, final = recurrence.feeding, {}, {}
-    for state, rows in zip(recurrence.states, joined, strict=True):
-        every[state] = feeding.after(rows)
-        final[state] = feeding.final(rows, state.result.name)
-    return Replacement(describe(what, exact), exact, every, final)
+    rows = dict(zip(recurrence.states, joined, strict=True))
+    return Replacement(describe(what, exact), exact, rows=rows)
 
 
 def describe(what: str, exact: bool) -> str:

@@ -40,7 +40,7 @@ _SPREAD = Semiring("Or", "And", (_BOOL,))
 def with_nans(recurrence: Recurrence, source: Value, rows: Value, fact: Fact) -> Value:
     """Emit rows with the NaN of the values that made them."""
     emit = recurrence.emit
-    raw = emit.concat([recurrence.first_row(), source], 0, "raw")
+    (raw,) = recurrence.from_first([source])
     flag, old = emit.add("IsNaN", [raw], "nan"), recurrence.states[0].result
     return select(emit, flag, raw, rows, fact.elem_type, "restored", old)
 
