@@ -202,6 +202,14 @@ def reduce_channels(draft: NodeDraft) -> Sequence[Value | None]:
     return [draft.along("ReduceMax", draft.data, axes, keepdims=1)]
 
 
+@decomposes("Split", where=lambda node, _: "num_outputs" in node.op.attributes)
+def write_lengths(draft: NodeDraft) -> Sequence[Value | None]:
+    """A Split into parts of written lengths."""
+    draft.inputs = [draft.data, draft.ints(_lengths_of_parts(draft).tolist(), "lengths")]
+    draft.drop("num_outputs")
+    return draft.repeat()
+
+
 @decomposes("Split")
 def slice_outputs(draft: NodeDraft) -> Sequence[Value | None]:
     """A Slice for each output, for known lengths."""

@@ -80,6 +80,15 @@ def test_a_spelling_is_exact_in_old_opsets_and_new_ones(name, opset):
     assert name not in operators(outcome) and not outcome.untaken
 
 
+def test_a_split_into_some_parts_names_their_lengths():
+    """tinygrad has the longer parts first."""
+    text = one_node("y, z, w = Split <num_outputs = 3> (x)", "float[7] x", 18, "y, z, w")
+    target = lacking(forms={"Split": (Form(unwritten=("num_outputs",)),)})
+    outcome = fitted(text, target, {"x": np.arange(7, dtype=np.float32)}, passes=())
+    (node,) = outcome.ir.graph.nodes_of("Split")
+    assert node.inputs[1].constant.numpy().tolist() == [3, 3, 1] and not outcome.untaken
+
+
 def test_compress_without_an_axis_picks_elements():
     text = one_node(
         "k = Constant <value = bool[7] {0,1,1,0,0,0,1}> () y = Compress (x, k)", "float[n, 4] x"
