@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..records import record
+from ..records import asdict, record, replace
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
@@ -95,7 +94,7 @@ class Record:
                 messages = (*messages, f"not verified: {outcome.verdict.reason}")
         one, other = map(Measures.of, (outcome.request.prepare()[0], outcome.ir))
         times = one.run_time, other.run_time
-        return dataclasses.replace(
+        return replace(
             self,
             control_flow=(one.control_flow, other.control_flow),
             run_time=None if times[0] is None or times[1] is None else (times[0], times[1]),
@@ -108,7 +107,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record in types that JSON has."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Record:

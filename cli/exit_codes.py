@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 import typer
 import typer.core
 
-from ..records import record
+from ..records import field, record
 from . import interrupts, report, terminal
 from .interrupts import EXIT_CODES
 from .plain_values import convert_plainly
@@ -113,7 +112,7 @@ class Complaint:
     kind: str
     lines: Sequence[str]
     code: int
-    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def tell(self, as_json: bool) -> None:
         """Show it on stderr, and as JSON where that is what the command answers with."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from ..driver.options import RewriteOptions
 from ..driver.specialize import typed_values
 from ..ir import Model, ModelSource, load
 from ..passes import Remark
-from ..records import record
+from ..records import asdict, record
 from ..targets import Target
 from ..verification import compare
 from ..verification.mismatch import MismatchError
@@ -48,7 +47,7 @@ class PolicyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result in types that JSON has."""
-        return {**dataclasses.asdict(self), "holds": self.holds}
+        return {**asdict(self), "holds": self.holds}
 
 
 @record(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..records import record
+from ..records import record, replace
 from . import interrupts, report
 from .arguments import (
     ComparisonArguments,
@@ -206,7 +205,7 @@ class Session:
         try:
             outcome = outcome.compared(options, on_progress=on_progress)
         except MismatchError as error:
-            return dataclasses.replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
+            return replace(outcome, verdict=error.verdict), error, EXIT_DIFFERENT
         verdict = outcome.verdict
         assert verdict is not None
         if options.prove is True and not verdict.proved:
@@ -231,8 +230,8 @@ class Session:
             return outcome
         record.write(self.proof.certificate, force=self.output.force)
         assert outcome.verdict is not None
-        verdict = dataclasses.replace(outcome.verdict, proof=record.proof)
-        return dataclasses.replace(outcome, verdict=verdict)
+        verdict = replace(outcome.verdict, proof=record.proof)
+        return replace(outcome, verdict=verdict)
 
     def _report(
         self,

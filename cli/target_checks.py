@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ..display import Table
 from ..driver.calls import transform
 from ..ir import BaseDir, Model, ModelSource, load, read
-from ..records import record
+from ..records import asdict, record
 from ..targets import Target, find, names
 from ..targets.legality import Legality, name_of
 
@@ -35,7 +34,7 @@ class TargetCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """The check for JSON."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
 
 def check_targets(model: ModelSource, base_dir: BaseDir = None) -> list[TargetCheck]:

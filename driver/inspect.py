@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from ..limits import governed
 from ..passes import PassContext, Remark
 from ..passes.remarks import RemarkLog, kept_constructs
 from ..passes.vetoes import NONE, is_alarm, isolated
-from ..records import record
+from ..records import asdict, field, record, replace
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .result import memory_dict, memory_lines, note_lines
@@ -63,11 +62,11 @@ class Construct:
     outcome: Fate
     reason: str
     remaining: int
-    brief: str = dataclasses.field(repr=False)
+    brief: str = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the construct in types that JSON has."""
-        sentence, fields = Reason.of(self.reason), dataclasses.asdict(self)
+        sentence, fields = Reason.of(self.reason), asdict(self)
         del fields["brief"]
         return {**fields, "code": sentence.code, "arguments": dict(sentence.arguments)}
 
@@ -199,7 +198,7 @@ def _inspected(request: Request) -> Inspection:
         if op in places
     }
     hints = [hint.renamed(names) for hint in advice.hints]
-    faults = [dataclasses.replace(r, action="noted") for r in result.remarks if is_alarm(r)]
+    faults = [replace(r, action="noted") for r in result.remarks if is_alarm(r)]
     notes = (*(r for r in result.remarks if r.pass_name == "budget"), *faults)
     memory_after = peak_memory(copy) if constructs else None
     return Inspection(

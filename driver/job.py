@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
@@ -23,7 +22,7 @@ from ..passes.manager.pipeline import Timing
 from ..passes.remarks import notion_of
 from ..passes.utils.fixpoint import are_idle
 from ..passes.vetoes import NONE, Reproduction, Vetoes
-from ..records import record
+from ..records import field, record
 from .options import RewriteOptions
 from .reproduction import reproduction_of
 from .specialize import bind_inputs
@@ -187,9 +186,9 @@ class Job:
     observe: Observe | None = None
     vetoes: Vetoes = NONE
     plain: PlainNodes | None = None
-    model: Model = dataclasses.field(init=False)
-    bound: dict[str, Array] = dataclasses.field(default_factory=dict)
-    shapes: dict[str, tuple[int | None, ...]] = dataclasses.field(default_factory=dict)
+    model: Model = field(init=False)
+    bound: dict[str, Array] = field(default_factory=dict)
+    shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     nodes_before: int = 0
     opset_before: int = 0
     changed: bool = False

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -17,7 +16,7 @@ from ..ir import BaseDir
 from ..passes import Pass, Pipeline
 from ..passes.costs.goal import GoalName
 from ..passes.costs.table import Costs
-from ..records import record
+from ..records import field, record
 from ..verification.runs.options import Unproved, Verify
 from .assumptions import Branches, Maxima
 from .specialize import Values
@@ -42,11 +41,11 @@ class OptionFields:
     opset: int | None = None
     ir_version: int | None = None
     rewrite: bool = True
-    values: Values = dataclasses.field(default_factory=dict)
-    shapes: Shapes = dataclasses.field(default_factory=dict)
-    dims: Dims = dataclasses.field(default_factory=dict)
-    assume_max: Maxima = dataclasses.field(default_factory=dict)
-    assume: Branches = dataclasses.field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=dict)
+    dims: Dims = field(default_factory=dict)
+    assume_max: Maxima = field(default_factory=dict)
+    assume: Branches = field(default_factory=dict)
     freeze_initializers: bool = False
     selects: bool = False
     strict: bool = False
@@ -55,7 +54,7 @@ class OptionFields:
     max_work: int | None = None
     max_memory: int | None = None
     timeout: float | None = None
-    pass_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    pass_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class PassOptions(TypedDict, total=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -26,7 +25,7 @@ from ..passes import PassContext, Remark, Result
 from ..passes.base import INEXACT, Meter
 from ..passes.remarks import kept_constructs
 from ..passes.vetoes import NONE, isolated
-from ..records import record
+from ..records import field, record, replace
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .reproduction import written
@@ -75,7 +74,7 @@ class Hint:
     options: tuple[str, ...]
     decides: tuple[str, ...]
     stand_ins: tuple[str, ...] = ()
-    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @lazy_property
     def decided(self) -> frozenset[str]:
@@ -85,7 +84,7 @@ class Hint:
     def renamed(self, names: Mapping[str, str]) -> Hint:
         """Return the hint with other names for constructs."""
         decides = dict.fromkeys(names.get(name, name) for name in self.decides)
-        return dataclasses.replace(self, decides=tuple(decides))
+        return replace(self, decides=tuple(decides))
 
     @property
     def call(self) -> str:
@@ -117,7 +116,7 @@ class Advice:
     """
 
     hints: tuple[Hint, ...] = ()
-    refuted: Mapping[Key, Refuted] = dataclasses.field(default_factory=dict)
+    refuted: Mapping[Key, Refuted] = field(default_factory=dict)
 
     def reason(self, key: Key, reason: str) -> Reason:
         """Correct the options that a reason names: drop what was tried in vain, and mark what was
@@ -189,7 +188,7 @@ class Way:
         """Return the rewrite with these options added."""
         options, added = request.options, self.arguments(size)
         chosen = {name: added[name] for name in ("passes", "selects") if name in added}
-        pipeline = dataclasses.replace(options, **chosen).pipeline if chosen else options.pipeline
+        pipeline = replace(options, **chosen).pipeline if chosen else options.pipeline
         # Targets, opsets and verification are left out: they decide no construct and cost
         # the most time.
         tried = RewriteOptions(
@@ -420,13 +419,13 @@ def _ways(node: Node, selects: bool, provenance: Provenance) -> Iterator[Way]:
         if way is not None:
             yield way
             if selects:
-                yield dataclasses.replace(way, selects=True)
+                yield replace(way, selects=True)
     elif selects and sources and node.is_op("If", "Loop"):
         yield Way(selects=True)
         bounds = list(_bounds(node, provenance))
         way = _way(bounds) if bounds else None
         if way is not None:
-            yield dataclasses.replace(way, selects=True)
+            yield replace(way, selects=True)
         # A maximum is an assumption about data, which samples can refute; so it comes
         # last.
         if node.is_op("Loop") and "body" in node.bodies:
@@ -438,8 +437,8 @@ def _readings(sources: Sequence[Origin]) -> Iterator[Way]:
     inputs = [origin for origin in sources if origin.option]
     way = _way(inputs) or Way()
     for chosen in dict.fromkeys((Way(), way)):
-        yield dataclasses.replace(chosen, honour=True)
-        yield dataclasses.replace(chosen, honour=True, selects=True)
+        yield replace(chosen, honour=True)
+        yield replace(chosen, honour=True, selects=True)
 
 
 def _bounds(node: Node, provenance: Provenance) -> Iterator[Origin]:
@@ -507,7 +506,7 @@ def left_over(model: Model, remarks: Iterable[Remark]) -> list[Remark]:
         default = Remark("", node.op_type, node.path, "kept", NO_PASS(operator=node.op_type))
         remark = reasons.get((node.op_type, node.path), default)
         why = with_call(remark.reason, root_of(node), calls)
-        residual.append(dataclasses.replace(remark, reason=why))
+        residual.append(replace(remark, reason=why))
     return residual
 
 

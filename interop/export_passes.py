@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..ir.lazy import lazy_property
 from ..passes import PassContext, Pipeline, Remark, Result
 from ..passes.manager.undo import BINDING, Task, probing, settle
 from ..passes.vetoes import NONE, isolated, warn_of
-from ..records import record
+from ..records import record, replace
 from ..verification.mismatch import require_compared
 from ..verification.runs.options import Unproved, VerifyOptions
 
@@ -153,7 +152,7 @@ class StraightlinePass(onnx_ir.passes.InPlacePass):
             return onnx_ir.passes.PassResult(model, False)
         if verification is not None:
             minima = minima_of(options.dims)
-            verification = dataclasses.replace(verification, minima=minima)
+            verification = replace(verification, minima=minima)
             task = self._task(model, attempt.fixed, verification)
             attempt, verdict = settle(task, attempt, vetoes)
             require_compared(verdict, "the rewrite", verification.prove is True)

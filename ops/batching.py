@@ -7,7 +7,6 @@ and element t of it is what iteration t computes, bit for bit.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from ..facts.obstacle import Obstacle
 from ..facts.polynomial import Dimension
 from ..facts.types import INTEGER_BITS
 from ..ir import Node, Operator, Tensor, Value, attribute_message
-from ..records import record
+from ..records import field, record, replace
 from .builder import Builder
 
 REORDERED = "would add or multiply floats in another order"
@@ -245,9 +244,9 @@ class Batch:
     emit: Builder
     iterations: Value
     extent: Extent
-    invariant: set[Value] = dataclasses.field(default_factory=set)
-    partials: dict[Value, Partial] = dataclasses.field(default_factory=dict)
-    windows: dict[Value, Window] = dataclasses.field(default_factory=dict)
+    invariant: set[Value] = field(default_factory=set)
+    partials: dict[Value, Partial] = field(default_factory=dict)
+    windows: dict[Value, Window] = field(default_factory=dict)
     outside: Container[Value] = ()
     operand_of: Callable[[Value], Operand | None] = lambda value: None
     running: Running | None = None
@@ -367,7 +366,7 @@ class Batch:
         """The same node with another operand."""
         operands = list(self.operands)
         operands[index] = operand
-        return dataclasses.replace(self, operands=operands)
+        return replace(self, operands=operands)
 
     def label(self, suffix: str = "") -> str:
         """A label for values that replace an output."""

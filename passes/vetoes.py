@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import dataclasses
 import itertools
 import logging
 import shlex
@@ -27,7 +26,7 @@ from ..ir import Error, Function, Model, Node, Operator, Value
 from ..ir.faults import described, raises_faults, warn_of_fault
 from ..limits import governed
 from ..ops.builder import RewriteError
-from ..records import record
+from ..records import field, record
 from .base import Pass, PassContext
 from .faults import Fault, ObserverFault, Place, isolating
 from .remarks import Action, Remark
@@ -55,8 +54,8 @@ class Veto:
 
     pass_name: str
     place: Place | None
-    why: Reason = dataclasses.field(compare=False)
-    advice: str = dataclasses.field(default="", compare=False)
+    why: Reason = field(compare=False)
+    advice: str = field(default="", compare=False)
 
     def remark(self, model: Model) -> Remark:
         """Return the remark on it for a result."""

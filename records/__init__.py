@@ -15,13 +15,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import reprlib
+from dataclasses import asdict, astuple, field, replace
 from operator import attrgetter
 
-__all__ = ["record"]
+__all__ = ["asdict", "astuple", "field", "record", "replace"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from dataclasses import dataclass as record
     from typing import Any
 else:
@@ -65,76 +65,67 @@ class _Factory:
 def _initializer(cls: Any) -> Any:
     """Compile `__init__` as `dataclasses` does."""
     scope = {"__name__": cls.__module__, "_set_field": object.__setattr__, "_factory": _Factory()}
-    setting = (
-        "_set_field(self, {0!r}, {1})" if cls.__dataclass_params__.frozen else "self.{0} = {1}"
-    )
-    parameters, keywords, lines = ["self"], ["*"], []
-    for field in dataclasses.fields(cls):
-        name, value, default = field.name, field.name, ""
-        if field.default_factory is not dataclasses.MISSING:
-            scope[f"_default_{name}"], default = field.default_factory, "=_factory"
-            new = f"_default_{name}()"
-            value = f"{new} if {name} is _factory else {name}" if field.init else new
-        elif field.default is not dataclasses.MISSING:
-            scope[f"_default_{name}"], default = field.default, f"=_default_{name}"
-        if field.init:
-            (keywords if field.kw_only else parameters).append(name + default)
-        if field.init or value is not name:
-            lines.append(setting.format(name, value))
-    if hasattr(cls, "__post_init__"):
-        lines.append("self.__post_init__()")
+    parameters, keywords, lines, types = ["self"], ["*"], [], {}
+    for each in dataclasses.fields(cls):
+        name, value, default = each.name, each.name, f"_default_{each.name}"
+        head = f"{name}={default}"
+        if each.default_factory is not dataclasses.MISSING:
+            scope[default], head = each.default_factory, f"{name}=_factory"
+            value = (
+                f"{default}() if {name} is _factory else {name}" if each.init else f"{default}()"
+            )
+        elif each.default is not dataclasses.MISSING:
+            scope[default] = each.default
+        else:
+            head = name
+        if each.init:
+            (keywords if each.kw_only else parameters).append(head)
+            types[name] = each.type
+        if each.init or value is not name:
+            is_frozen = cls.__dataclass_params__.frozen
+            lines.append(
+                f"_set_field(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}"
+            )
+    lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     heads = ", ".join(parameters + keywords * (len(keywords) > 1))
     exec(f"def __init__({heads}):\n " + "\n ".join(lines or ["pass"]), scope)
     method: Any = scope["__init__"]
     method.__qualname__ = f"{cls.__qualname__}.__init__"
-    types = {field.name: field.type for field in dataclasses.fields(cls) if field.init}
     method.__annotations__ = {**types, "return": None}
     return method
 
 
 @reprlib.recursive_repr()
 def _repr(self: Any) -> str:
-    fields = [field.name for field in dataclasses.fields(self) if field.repr]
-    values = ", ".join([f"{name}={getattr(self, name)!r}" for name in fields])
-    return f"{type(self).__qualname__}({values})"
-
-
-def _reader(names: list[str]) -> Callable[[object], tuple[Any, ...]]:
-    """Return a function that reads fields as a tuple; `attrgetter` makes one from two names on."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple([getattr(value, name) for name in names])
+    values = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr]
+    return f"{type(self).__qualname__}({', '.join(values)})"
 
 
 def _comparison(cls: Any, frozen: bool) -> dict[str, Any]:
     """Return `__eq__` and `__hash__` by the fields that compare."""
-    fields = dataclasses.fields(cls)
-    compared = _reader([field.name for field in fields if field.compare])
+    names = [each.name for each in dataclasses.fields(cls) if each.compare]
+    if len(names) > 1:
+        values: Any = attrgetter(*names)
+    else:  # of one name it returns no tuple
+        values = lambda self: tuple([getattr(self, name) for name in names])  # noqa: E731
 
     def __eq__(self: object, other: object) -> bool:
         same = other.__class__ is self.__class__
-        return compared(self) == compared(other) if same else NotImplemented
+        return values(self) == values(other) if same else NotImplemented
 
-    def __hash__(self: object) -> int:
-        return hash(compared(self))
-
-    return {"__eq__": __eq__, "__hash__": __hash__ if frozen else None}
+    return {"__eq__": __eq__, "__hash__": (lambda self: hash(values(self))) if frozen else None}
 
 
 def _refusals(cls: Any) -> dict[str, Any]:
     """Return the methods that keep fields of a frozen class as they are."""
-    names = {field.name for field in dataclasses.fields(cls)}
 
-    def refuse(self: object, name: str, action: str) -> None:
-        if type(self) is cls or name in names:
-            raise dataclasses.FrozenInstanceError(f"cannot {action} field {name!r}")
+    def refusal(method: str, action: str) -> Any:
+        def refuse(self: object, name: str, *value: object) -> None:
+            if type(self) is cls or name in cls.__dataclass_fields__:
+                raise dataclasses.FrozenInstanceError(f"cannot {action} field {name!r}")
+            getattr(super(cls, self), method)(name, *value)
 
-    def __setattr__(self: object, name: str, value: object) -> None:
-        refuse(self, name, "assign to")
-        super(cls, self).__setattr__(name, value)
+        return refuse
 
-    def __delattr__(self: object, name: str) -> None:
-        refuse(self, name, "delete")
-        super(cls, self).__delattr__(name)
-
-    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
+    actions = {"__setattr__": "assign to", "__delattr__": "delete"}
+    return {method: refusal(method, action) for method, action in actions.items()}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal
 
 from ..ir import LoadError, Tensor
-from ..records import record
+from ..records import astuple, record, replace
 from ..verification.runs.comparison import EXACT, compare
 from .differences import Change
 from .matching import Matching
@@ -45,7 +44,7 @@ class NodeChange:
 
     def to_list(self) -> list[Any]:
         """The change as JSON."""
-        details = [dataclasses.astuple(detail) for detail in self.details]
+        details = [astuple(detail) for detail in self.details]
         return [self.kind, self.before, self.after, self.count, details]
 
 
@@ -149,7 +148,7 @@ class _Comparer:
                 yield run
                 run = None
             if row.kind == "equal":
-                run = row if run is None else dataclasses.replace(run, count=run.count + 1)
+                run = row if run is None else replace(run, count=run.count + 1)
                 continue
             if self.room > 0:
                 self.room -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from ..ir.kinds import takes
 from ..ir.lazy import lazy_property
 from ..passes import Remark
 from ..passes.manager.pipeline import Timing
-from ..records import record
+from ..records import asdict, astuple, record
 from ..runtimes.workers import RuntimeName
 from .changes import Changes, changes
 from .constructs import ConstructData, constructs_of
@@ -134,11 +133,11 @@ class Report:
             "differences": self.differences.to_dict(),
             "changes": self.changes.to_dict(),
             "predictions": self.predictions.to_dict(),
-            "remarks": [dataclasses.asdict(row) for row in self.remarks],
+            "remarks": [asdict(row) for row in self.remarks],
             "more_remarks": self.more_remarks,
             "hints": list(self.hints),
             "timings": [[timing.pass_name, timing.seconds] for timing in self.timings],
-            "verdict": None if self.verdict is None else dataclasses.asdict(self.verdict),
+            "verdict": None if self.verdict is None else asdict(self.verdict),
             "viewers": list(self.viewers),
         }
 
@@ -301,7 +300,7 @@ def _side(
         "name": side.name,
         "graphs": graphs,
         "operators": [[o.name, o.attributes, o.notes, o.parameters] for o in model.operators],
-        "constructs": [dataclasses.asdict(construct) for construct in side.constructs],
+        "constructs": [asdict(construct) for construct in side.constructs],
         "more_constructs": side.more_constructs,
     }
 
@@ -310,7 +309,7 @@ def _groups(grouping: Grouping | None) -> dict[str, Any] | None:
     """Groups as `[kind, label, around]`, and the runs of nodes in them."""
     if grouping is None:
         return None
-    groups = [dataclasses.astuple(group) for group in grouping.groups]
+    groups = [astuple(group) for group in grouping.groups]
     return {"groups": groups, "runs": grouping.runs}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..analysis.peak_memory import PeakMemory, size_text
-from ..records import record
+from ..records import asdict, record
 from .model_data import ModelData, ValueData
 
 _CONTROL_FLOW = ("Loop", "Scan", "If", "SequenceMap")
@@ -72,7 +71,7 @@ class Differences:
 
     def to_dict(self) -> dict[str, Any]:
         """The differences as JSON."""
-        return {"none": self.none, **dataclasses.asdict(self)}
+        return {"none": self.none, **asdict(self)}
 
 
 def differences(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +9,7 @@ import onnx
 
 from ..ir import Graph, Model, Node, Operator, Tensor, Value
 from ..ir.io.name_authority import Names, assign_names
-from ..records import record
+from ..records import field, record
 from .scopes import scopes_of
 from .texts import (
     MOST_WHOLE,
@@ -134,7 +133,7 @@ class ModelData:
     nodes: int
     constants: int
     weights: int
-    tensors: Mapping[tuple[int, str], Tensor] = dataclasses.field(repr=False, compare=False)
+    tensors: Mapping[tuple[int, str], Tensor] = field(repr=False, compare=False)
 
     def places(self) -> Iterator[tuple[Place, NodeData]]:
         """The described nodes with their places."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from ..analysis.peak_memory import PeakMemory, peak_memory
@@ -12,7 +11,7 @@ from ..limits import limit
 from ..passes.costs.cost_model import loading, run_units, running
 from ..passes.costs.table import cost_table
 from ..passes.costs.trip_counts import USUAL
-from ..records import record
+from ..records import asdict, record
 from .differences import Change
 
 _TABLE = "onnxruntime"
@@ -34,7 +33,7 @@ class Predictions:
 
     def to_dict(self) -> dict[str, Any]:
         """The predictions as JSON."""
-        return {"rows": [dataclasses.asdict(row) for row in self.rows], "basis": self.basis}
+        return {"rows": [asdict(row) for row in self.rows], "basis": self.basis}
 
 
 @record(frozen=True)

@@ -7,7 +7,6 @@ different passes might have avoided, these run on a copy; the result with the fe
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -37,7 +36,7 @@ from ..passes.utils.fingerprint import States
 from ..passes.utils.fixpoint import Repeated, lack_work, run_passes
 from ..passes.utils.trial import take_over, try_passes
 from ..passes.vetoes import is_hidden
-from ..records import record
+from ..records import field, record, replace
 from ..version_converter import ConversionError
 from ..version_converter.conversion import Conversion
 from ..version_converter.ir_version import WITHOUT_LISTS, keep_constants, set_ir_version
@@ -91,12 +90,12 @@ class FitTarget(Pass):
     keeps_sizes: ClassVar[bool] = True
     adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
     changes: ClassVar[tuple[Part, ...]] = ("inputs", "opsets", "functions")
-    target: Target = dataclasses.field(metadata={"code_only": True})
-    ways: tuple[Stages, ...] = dataclasses.field(metadata={"code_only": True})
-    opset: int | None = dataclasses.field(default=None, metadata={"code_only": True})
-    ir_version: int | None = dataclasses.field(default=None, metadata={"code_only": True})
-    rewrites: bool = dataclasses.field(default=True, metadata={"code_only": True})
-    max_nodes: int = dataclasses.field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
+    target: Target = field(metadata={"code_only": True})
+    ways: tuple[Stages, ...] = field(metadata={"code_only": True})
+    opset: int | None = field(default=None, metadata={"code_only": True})
+    ir_version: int | None = field(default=None, metadata={"code_only": True})
+    rewrites: bool = field(default=True, metadata={"code_only": True})
+    max_nodes: int = field(default=DEFAULT_MAX_NODES, metadata={"code_only": True})
 
     @property
     def exactness(self) -> Equality:
@@ -352,7 +351,7 @@ class FitResult:
 
     def after(self, first: FitResult, model: Model) -> FitResult:
         """Return this as the end of two fits, with the work of the first."""
-        return dataclasses.replace(
+        return replace(
             self,
             model=model,
             opset=first.opset,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..ir import Error
 from ..ops.schema_queries import is_defined
-from ..records import record
+from ..records import asdict, field, record
 
 CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 ANY_SHAPE = "*"
@@ -127,8 +126,8 @@ class Form:
         (3, 4)
     """
 
-    attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
-    lacks_attributes: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
+    attributes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    lacks_attributes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     written: tuple[str, ...] = ()
     unwritten: tuple[str, ...] = ()
     constant: tuple[str, ...] = ()
@@ -140,9 +139,9 @@ class Form:
     wide: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    ranks: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
-    types: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    not_from: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     scalars: tuple[str, ...] = ()
@@ -211,7 +210,7 @@ class Target:
     source: Source
     preferred_opset: int | None = None
     operators: Mapping[str, tuple[Opsets, ...]] | None = None
-    lacks: Mapping[str, tuple[Opsets, ...]] = dataclasses.field(default_factory=dict)
+    lacks: Mapping[str, tuple[Opsets, ...]] = field(default_factory=dict)
     domains: frozenset[str] = frozenset()
     standard: bool = False
     functions: bool = False
@@ -227,7 +226,7 @@ class Target:
     short_integers: bool = False
     raises: bool = False
     anywhere: Form = Form()
-    forms: Mapping[str, tuple[Form, ...]] = dataclasses.field(default_factory=dict)
+    forms: Mapping[str, tuple[Form, ...]] = field(default_factory=dict)
     passes: str | None = None
     tried: Tried | None = None
 
@@ -266,7 +265,7 @@ class Target:
             "control_flow": list(self.control_flow),
             "operators": None if self.operators is None else len(self.operators),
             "lacks": len(self.lacks),
-            "source": {**dataclasses.asdict(self.source), "date": str(self.source.date)},
+            "source": {**asdict(self.source), "date": str(self.source.date)},
             "tried": None
             if self.tried is None
             else {"version": self.tried.version, "date": str(self.tried.date)},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ from ..ir import Array, BaseDir, Error, ModelSource, Tensor, read_bytes
 from ..ir.io.files import replacing
 from ..ir.io.fingerprint import digest_of
 from ..ir.io.write_target import place_beside
-from ..records import record
+from ..records import field, record, replace
 from .certificate_check import FORMAT, VERSION
 from .checker.terms import CertificateError
 from .derivation import derive
@@ -56,7 +55,7 @@ class Certificate:
     before: str
     after: str
     proof: Proof
-    bound: Mapping[str, Array] = dataclasses.field(default_factory=dict)
+    bound: Mapping[str, Array] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -182,7 +181,7 @@ def with_derivation(
     own = [] if isinstance(derivation, str) else derivation["assumptions"]
     own = [text for text in own if text.removesuffix(_DECLARED) not in proof.assumptions]
     assumptions = tuple(sorted({*proof.assumptions, *own}))
-    return dataclasses.replace(proof, derivation=derivation, assumptions=assumptions)
+    return replace(proof, derivation=derivation, assumptions=assumptions)
 
 
 def place_of(path: Path, taken: Iterable[Path], *, force: bool = False) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..facts.named_dimensions import Minima
 from ..facts.notions import EQUAL, Equality
 from ..ir import BaseDir, ModelSource, to_proto
 from ..ops.agreement import is_float
-from ..records import record
+from ..records import record, replace
 from ..reference.errors import EvaluationError
 from ..reference.signature import Signature
 from .conditions import Sizes, declared_shapes, sufficient
@@ -69,12 +68,12 @@ class Search:
         reason, feeds = verdict.difference, verdict.feeds
         if over_reals:
             reason = f"{EQUAL['reals']}, not bit for bit: {reason}"
-            return dataclasses.replace(proof, reason=reason, feeds=feeds)
+            return replace(proof, reason=reason, feeds=feeds)
         if self.equality == "reals" and not self._are_numbers(feeds):
             reason = f"{proof.reason}; what overflows differs: {reason}"
-            return dataclasses.replace(proof, reason=reason, feeds=feeds)
+            return replace(proof, reason=reason, feeds=feeds)
         other: dict[str, Any] = {"needed": "", "conditions": (), "feeds": feeds}
-        return dataclasses.replace(proof, status="refuted", reason=reason, **other)
+        return replace(proof, status="refuted", reason=reason, **other)
 
     def _are_numbers(self, feeds: Mapping[str, Any]) -> bool:
         """Test whether all outputs are finite, and no node overflows on the way: other values stand
@@ -113,7 +112,7 @@ class Search:
         if weaker is not None:
             options, arguments = ("--equality", weaker), {"equality": weaker}
             condition = Condition(_WEAKER[weaker], options, arguments)
-            return dataclasses.replace(proof, conditions=(condition,))
+            return replace(proof, conditions=(condition,))
         if proof.first is None:
             return self._by_position(proof)
         if proof.conditions:  # all but a size of 0 is decided
@@ -128,7 +127,7 @@ class Search:
             return self._decide(self.after, **subject, minima={**minima, **self.options.minima})
 
         conditions = sufficient(*protos, attempt, self.bound, sizes)
-        return dataclasses.replace(proof, conditions=conditions)
+        return replace(proof, conditions=conditions)
 
     def _by_position(self, proof: Proof) -> Proof:
         """Add the condition that inputs and outputs correspond by position, if that decides it."""
@@ -141,7 +140,7 @@ class Search:
         if not self._decide(renamed, **subject).proved:
             return proof
         condition = Condition(_BY_POSITION, ("--by-position",), {"by_position": True})
-        return dataclasses.replace(proof, conditions=(condition,))
+        return replace(proof, conditions=(condition,))
 
     def _decide(self, after: ModelSource, **subject: Any) -> Proof:
         """Proof that gives up soon."""
@@ -154,7 +153,7 @@ class Search:
         return self.options.sample_shapes or {}
 
     def _run(self, **changes: Any) -> Verdict:
-        options = dataclasses.replace(self.options, **changes)
+        options = replace(self.options, **changes)
         shared: dict[str, Any] = {"bound": self.bound, "base_dir": self.base_dir}
         return run(
             self.before, self.after, options, **shared, on_progress=self.on_progress, minimized=True

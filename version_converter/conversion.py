@@ -9,7 +9,6 @@ model half converted. So each attempt begins with a new copy.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from typing import ClassVar
@@ -19,7 +18,7 @@ from ..ir.lazy import lazy_property
 from ..passes import Pass, PassContext, Progress, Remark
 from ..passes.base import Part, current_watcher
 from ..passes.manager.pipeline import Timing
-from ..records import record
+from ..records import field, record, replace
 from .convert import convert
 from .defined_operators import write_definitions
 from .differences import Differences, Snapshot
@@ -42,7 +41,7 @@ class Convert(Pass):
     opset: int
     ir_version: int | None = None
     progress: Progress | None = None
-    remarks: list[Remark] = dataclasses.field(default_factory=list, compare=False)
+    remarks: list[Remark] = field(default_factory=list, compare=False)
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Convert the model."""
@@ -70,7 +69,7 @@ class Converted:
 
     model: Model
     before: int
-    operators: Snapshot = dataclasses.field(repr=False)
+    operators: Snapshot = field(repr=False)
     lists: bool
     remarks: tuple[Remark, ...] = ()
     notes: tuple[Remark, ...] = ()
@@ -130,7 +129,7 @@ class Conversion:
         """Return the opset nearest to the target that the model reaches; None for its own."""
         source, tried = self.start().opset(), set[int]()
         # Trials are not for watchers.
-        attempt = dataclasses.replace(self, watches=False)
+        attempt = replace(self, watches=False)
         while error.failures:
             nearest = error.last_reached()
             if nearest == source or nearest in tried:

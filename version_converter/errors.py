@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Error, Value
-from ..records import record
+from ..records import asdict, record, replace
 
 Place = tuple[str, str]
 """An operator and a path."""
@@ -51,11 +50,11 @@ class Failure:
         """The failure with the reason why its node was not rewritten, if there is one."""
         if kept is None:
             return self
-        return dataclasses.replace(self, reason=f"{self.reason}; not rewritten: {kept}")
+        return replace(self, reason=f"{self.reason}; not rewritten: {kept}")
 
     def to_dict(self) -> dict[str, str | int]:
         """The failure for JSON."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
 
 class ConversionError(Error):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Hashable
 
@@ -10,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...ir import LoadError, Operator, Tensor
-from ...records import record
+from ...records import field, record
 
 MOST_COMPARED = 1 << 10
 """The most elements of compared tensors: larger ones are few, and slow to read."""
@@ -39,10 +38,10 @@ class KeyMemory:
         digests: the digests of large constants.
     """
 
-    constants: dict[Tensor, Hashable | None] = dataclasses.field(default_factory=dict)
-    operators: dict[tuple[Operator, int], Hashable] = dataclasses.field(default_factory=dict)
-    starts: dict[Tensor, bytes] = dataclasses.field(default_factory=dict)
-    digests: dict[Tensor, bytes] = dataclasses.field(default_factory=dict)
+    constants: dict[Tensor, Hashable | None] = field(default_factory=dict)
+    operators: dict[tuple[Operator, int], Hashable] = field(default_factory=dict)
+    starts: dict[Tensor, bytes] = field(default_factory=dict)
+    digests: dict[Tensor, bytes] = field(default_factory=dict)
 
     def of(self, tensor: Tensor) -> Hashable | None:
         """The key of a small constant; None for one that is not compared."""

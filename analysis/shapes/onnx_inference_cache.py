@@ -7,7 +7,6 @@ and one of shapes for each combination of shapes.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Mapping, Sequence, Set
 
 import onnx
@@ -20,7 +19,7 @@ from ...ir import Function, Model, Node, OnnxError, Operator, Tensor, Value, ask
 from ...ir.onnx_errors import ends_inference
 from ...ops import described
 from ...ops.schema_queries import VersionOf, version_of_root
-from ...records import record
+from ...records import field, record, replace
 
 _MAX_INPUT_BYTES = 1 << 16
 """The largest constant in bytes for onnx's inference, which may read shapes from it."""
@@ -66,21 +65,21 @@ class Memory:
         tally: the work of the inferences.
     """
 
-    alike: dict[Operator, Operator] = dataclasses.field(default_factory=dict)
-    first: dict[Hashable, Operator] = dataclasses.field(default_factory=dict)
-    elem_types: dict[Hashable, tuple[int, ...]] = dataclasses.field(default_factory=dict)
-    types: dict[Hashable, list[onnx.TypeProto | None]] = dataclasses.field(default_factory=dict)
-    facts: dict[Hashable, Fact] = dataclasses.field(default_factory=dict)
-    by_rule: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
-    calls: dict[Hashable, list[Fact]] = dataclasses.field(default_factory=dict)
-    bound: dict[Hashable, Function] = dataclasses.field(default_factory=dict)
-    following: dict[Hashable, set[Value]] = dataclasses.field(default_factory=dict)
-    asking: list[tuple[object, Set[str]]] = dataclasses.field(default_factory=list)
-    tally: Tally = dataclasses.field(default_factory=Tally)
+    alike: dict[Operator, Operator] = field(default_factory=dict)
+    first: dict[Hashable, Operator] = field(default_factory=dict)
+    elem_types: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+    types: dict[Hashable, list[onnx.TypeProto | None]] = field(default_factory=dict)
+    facts: dict[Hashable, Fact] = field(default_factory=dict)
+    by_rule: dict[Hashable, list[Fact]] = field(default_factory=dict)
+    calls: dict[Hashable, list[Fact]] = field(default_factory=dict)
+    bound: dict[Hashable, Function] = field(default_factory=dict)
+    following: dict[Hashable, set[Value]] = field(default_factory=dict)
+    asking: list[tuple[object, Set[str]]] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
 
     def without_calls(self) -> Memory:
         """The results for other functions."""
-        return dataclasses.replace(self, calls={}, bound={}, following={}, asking=[])
+        return replace(self, calls={}, bound={}, following={}, asking=[])
 
 
 class OnnxFacts:

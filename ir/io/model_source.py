@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard, Union
 import onnx
 from google.protobuf.message import DecodeError
 
-from ...records import record
+from ...records import record, replace
 from ..errors import LoadError
 from ..file_reader import TWO_GB, Readable, folder_of, read_all, read_bytes
 from ..kinds import PATH, takes
@@ -129,7 +128,7 @@ def _read_open(stream: Readable, max_bytes: int) -> ModelFile:
     files = (
         frozenset[Path]() if folder is None else files_of(external_tensors(result.proto), folder)
     )
-    return dataclasses.replace(result, base_dir=folder, data_files=files)
+    return replace(result, base_dir=folder, data_files=files)
 
 
 def _unwrap(source: Any) -> Any:

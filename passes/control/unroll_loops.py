@@ -17,7 +17,6 @@ condition whose body computes one (the specification ignores that condition, onn
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -30,7 +29,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Node, Template, Tensor, Value, count_nodes
 from ...limits import limit
 from ...ops.builder import Builder
-from ...records import record
+from ...records import field, record
 from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
@@ -78,7 +77,7 @@ class UnrollLoops(SitePass):
     max_nodes: int = DEFAULT_MAX_NODES
     absent_cond: AbsentCond = "keep"
     costs: Costs = "none"
-    copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
+    copies: GoalName = field(default="load", metadata={"code_only": True})
 
     def visit(self, site: Site) -> None:
         """Unroll one Loop, and those in its copies that became constant."""

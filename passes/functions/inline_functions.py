@@ -21,14 +21,13 @@ All trials of a run together add at most `max_nodes` nodes; further calls are ke
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder
 from ...facts.reason import Message
 from ...ir import Function, Model, Node
 from ...ops.builder import RewriteError
-from ...records import record
+from ...records import field, record
 from ..base import Part, Pass, PassContext
 from ..utils.budget import DEFAULT_MAX_NODES, Budget
 from .binding import bind, inline_call, obstacle
@@ -57,7 +56,7 @@ class InlineFunctions(Pass):
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")
     always: bool = False
     max_nodes: int = DEFAULT_MAX_NODES
-    trial: tuple[Pass, ...] | None = dataclasses.field(default=None, metadata={"code_only": True})
+    trial: tuple[Pass, ...] | None = field(default=None, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Inline in functions, callees before callers, then in the main graph."""

@@ -7,7 +7,6 @@ Expand (n - 1 - i, [4, 1])       the same, with equal elements
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -22,7 +21,7 @@ from ...ir import Graph, Node, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable
 from ...ops.views import read_slice
-from ...records import record
+from ...records import record, replace
 from .batched_inputs import Feeding
 from .iterations import Iterations
 from .loop_view import LoopView, State
@@ -445,7 +444,7 @@ def with_sizes(
         if fact.shape is not None:
             shape = list(fact.shape)
             shape[axis] = Dimension.constant(size)
-            inner.assume(node.output(), dataclasses.replace(fact, shape=tuple(shape)))
+            inner.assume(node.output(), replace(fact, shape=tuple(shape)))
     return inner
 
 

@@ -16,7 +16,6 @@ is only written.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -29,7 +28,7 @@ from ...facts.types import IEEE_FLOATS, PLAIN_INTEGERS
 from ...ir import Graph, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
-from ...records import record
+from ...records import record, replace
 from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, add_states, declaration, read
 from ..iteration.places import Index, Places, certain_sizes
@@ -268,7 +267,7 @@ class _Writer:
             for one, fact in zip([r for r in self._reads if r.steps], facts, strict=True)
         }
         shape = shapes.pop() if len(shapes) == 1 else None
-        fact = dataclasses.replace(facts[0], shape=shape, content=None)
+        fact = replace(facts[0], shape=shape, content=None)
         return fact.type_proto(private=False)
 
     def _shape_of_row(self, load: Load, shape: tuple[Dimension, ...]) -> tuple[Dimension, ...]:

@@ -11,7 +11,6 @@ it reads a Slice.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import onnx
@@ -26,7 +25,7 @@ from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Partial, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.views import read_slice
-from ...records import record
+from ...records import record, replace
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex
 from ..iteration.loop_view import LoopView, State
@@ -363,7 +362,7 @@ class PrefixBody:
             if part is None:
                 self._replaced |= {} if own else {value: result}
                 continue
-            part = dataclasses.replace(part, varies=varies or part.varies)
+            part = replace(part, varies=varies or part.varies)
             self._prefixes[value] = Operand(result, False, fact, partial=part)
             self._own |= {value} if own else set()
         return True

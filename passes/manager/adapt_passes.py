@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections import Counter
@@ -16,7 +15,7 @@ from ...ir import Error, Model, Node
 from ...ir.bridge.conversion import Exchange
 from ...ir.onnx_errors import Boundary
 from ...ops.builder import RewriteError
-from ...records import record
+from ...records import field, record
 from ..base import MAY_BE_CONTROL_FLOW, Part, Pass, PassContext, PassOptionError
 
 _ask = Boundary(RewriteError)
@@ -35,8 +34,8 @@ class ForeignPass(Pass):
         name: its name in remarks and timings.
     """
 
-    call: Callable[[onnx_ir.Model], Any] = dataclasses.field(metadata={"code_only": True})
-    name: str = dataclasses.field(metadata={"code_only": True})  # type: ignore[misc]
+    call: Callable[[onnx_ir.Model], Any] = field(metadata={"code_only": True})
+    name: str = field(metadata={"code_only": True})  # type: ignore[misc]
     keeps_sizes: ClassVar[bool] = True
     adds: ClassVar[tuple[str, ...]] = MAY_BE_CONTROL_FLOW
     changes: ClassVar[tuple[Part, ...]] = ("opsets", "functions")

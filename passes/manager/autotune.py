@@ -7,7 +7,6 @@ with measured numbers (`straightline calibrate`) compares them.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from ...facts.reason import Message
 from ...ir import Model, Node
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
-from ...records import record
+from ...records import field, record, replace
 from ..base import Analyses, Pass, PassContext
 from ..costs.cost_model import has_open_iterations, loading, run_units, running
 from ..costs.goal import GOALS, Goal, GoalName
@@ -70,9 +69,9 @@ class Accelerate(Pass):
     optimize_for: GoalName = "run"
     costs: Costs = "onnxruntime"
     max_run_memory: int = MOST_BYTES
-    blocked: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
-    alternatives: tuple[Stages, ...] = dataclasses.field(default=(), metadata={"code_only": True})
-    last: Stages = dataclasses.field(default=(), metadata={"code_only": True})
+    blocked: tuple[Stages, ...] = field(default=(), metadata={"code_only": True})
+    alternatives: tuple[Stages, ...] = field(default=(), metadata={"code_only": True})
+    last: Stages = field(default=(), metadata={"code_only": True})
 
     @property
     def exactness(self) -> Equality:
@@ -433,7 +432,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
     split = _standard(registry.LowerSequences, registry.VectorizeLoops)
     chosen = StageKinds((registry.IfsToSelects, *split.kinds))
     switched = StageKinds((registry.HoistInvariants, registry.UnswitchLoops))
-    copied = dataclasses.replace(split, copies=optimize_for)
+    copied = replace(split, copies=optimize_for)
     longer = [] if optimize_for == "load" else [[], [split], [lowered, raised, lowered]]
     return [
         [plain],
@@ -456,7 +455,7 @@ def alternatives(optimize_for: GoalName) -> list[list[StageKinds]]:
 def blocked_alternatives() -> list[list[StageKinds]]:
     """The stages of each pipeline with loops over blocks."""
     kinds = registry.LowerSequences, registry.VectorizeLoops, registry.BlockLoops
-    blocked = dataclasses.replace(_standard(*kinds), blocks=True)
+    blocked = replace(_standard(*kinds), blocks=True)
     raised, lowered = StageKinds((registry.RaiseRecurrences,)), _standard(registry.LowerSequences)
     scans = StageKinds((registry.LoopsToScans,))
     return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -12,7 +11,7 @@ from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import collector_pause, paused_collector
 from ...limits import current, governed
-from ...records import record
+from ...records import record, replace
 from ..base import Pass, PassContext, Progress, current_watcher
 from ..cleanup.freeze_initializers import FreezeInitializers, frozen_defaults
 from ..new_nodes import NewNodes, onnx_import
@@ -146,7 +145,7 @@ class Pipeline:
         def rerun(vetoes: Vetoes) -> Result[Model]:
             # A new copy each time, as passes change the model in place.
             result, vetoes = isolated(lambda: self.apply(load(original)), vetoes, strict=strict)
-            return dataclasses.replace(result, vetoes=vetoes)
+            return replace(result, vetoes=vetoes)
 
         result = rerun(NONE)
         if options is not None:
@@ -155,7 +154,7 @@ class Pipeline:
             require_all_rewritten(result.remarks)
         warn_of(result.remarks)
         output: Any = in_kind(result.model, model)
-        return dataclasses.replace(result, model=output)
+        return replace(result, model=output)
 
     @property
     def exactness(self) -> Equality:
@@ -203,7 +202,7 @@ class Pipeline:
         )
         result, verdict = settle(task, result, result.vetoes)
         require_compared(verdict, "the rewrite", options.prove is True)
-        return dataclasses.replace(result, verdict=verdict)
+        return replace(result, verdict=verdict)
 
     def apply(
         self,

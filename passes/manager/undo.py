@@ -10,14 +10,13 @@ the result is compared anew.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from ...facts.reason import Message, Reason
 from ...ir import Model, ModelSource
 from ...ir.faults import raises_faults
-from ...records import record
+from ...records import record, replace
 from ...verification import compare
 from ...verification.mismatch import MismatchError, feeds_text
 from ...verification.runs.options import VerifyOptions
@@ -98,7 +97,7 @@ def compared(
     renew()
     verdict = comparison()
     notes = (*verdict.notes, *map(str, context.remarks))
-    return dataclasses.replace(verdict, notes=notes)
+    return replace(verdict, notes=notes)
 
 
 def probing(

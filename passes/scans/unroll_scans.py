@@ -19,7 +19,6 @@ Unsqueeze or Concat lack.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -33,7 +32,7 @@ from ...ir import Array, Template, Value, count_nodes
 from ...ir.option_names import by
 from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
-from ...records import record
+from ...records import field, record
 from ..base import MAY_BE_CONTROL_FLOW
 from ..costs.cost_model import require_copies
 from ..costs.goal import GoalName
@@ -71,7 +70,7 @@ class UnrollScans(SitePass):
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES
     costs: Costs = "none"
-    copies: GoalName = dataclasses.field(default="load", metadata={"code_only": True})
+    copies: GoalName = field(default="load", metadata={"code_only": True})
 
     def visit(self, site: Site) -> None:
         """Unroll one Scan, and the Scans in the copies of its body."""

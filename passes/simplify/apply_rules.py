@@ -16,14 +16,13 @@ unit scale and zero bias of a normalization in steps, which onnxruntime fuses on
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Model, Node
-from ...records import record
+from ...records import field, record
 from ..base import Pass, PassContext
 from ..remarks import Remark
 
@@ -51,7 +50,7 @@ class ApplyRules(Pass):
     name: ClassVar[str] = "apply-rules"
     keeps_facts: ClassVar[bool] = True
     exactness: Equality = "values"
-    repeats: bool = dataclasses.field(default=True, metadata={"code_only": True})
+    repeats: bool = field(default=True, metadata={"code_only": True})
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Apply the rules in every graph."""

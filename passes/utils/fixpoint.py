@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Collection, Sequence
 from typing import ClassVar
@@ -14,7 +13,7 @@ from ...ir import Model, Node
 from ...ir.io.deserialize import FlatModel, PlainNodes
 from ...ir.lazy import lazy_property
 from ...limits.stage_clock import StageClock
-from ...records import record
+from ...records import field, record
 from ..base import Pass, PassContext, current_watcher
 from ..faults import observing
 from ..remarks import Remark
@@ -184,7 +183,7 @@ class Repeated(Pass):
 
     name: ClassVar[str] = "straighten"
     keeps_facts: ClassVar[bool] = True
-    passes: tuple[Pass, ...] = dataclasses.field(default=(), metadata={"code_only": True})
+    passes: tuple[Pass, ...] = field(default=(), metadata={"code_only": True})
 
     @property
     def exactness(self) -> Equality:

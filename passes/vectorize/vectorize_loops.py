@@ -8,7 +8,6 @@ y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ...ops.partial_axes import ORDERED
-from ...records import record
+from ...records import field, record, replace
 from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.loop_view import LoopView, read, read_map, read_tensors
 from ..remarks import BY_DEFINITION, OF_ROWS
@@ -46,7 +45,7 @@ class VectorizeLoops(SitePass):
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
-    block_bytes: int = dataclasses.field(default=0, metadata={"code_only": True})
+    block_bytes: int = field(default=0, metadata={"code_only": True})
     exact: bool = False
 
     name: ClassVar[str] = "vectorize-loops"
@@ -107,7 +106,7 @@ class VectorizeLoops(SitePass):
         larger: dict[str, Any] = {"row_bytes": memory.enough()} if memory.refused else {}
         looser: dict[str, Any] = {"exact": False} if self.exact and _reduces(loop_view) else {}
         for options in (larger, looser, {**larger, **looser}):
-            pass_ = dataclasses.replace(self, **options)
+            pass_ = replace(self, **options)
             if options and pass_.vanishes(loop_view, inference):
                 listed = ",".join(f"{name}={value}".lower() for name, value in options.items())
                 rounded = "" if pass_.exact == self.exact else ", up to rounding,"

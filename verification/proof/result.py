@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from ...display import Block, Code, Line, as_html, time_of
 from ...facts.notions import EQUAL, Equality
 from ...ir.faults import described, warn_of_fault
-from ...records import record
+from ...records import asdict, field, record, replace
 from ...reference.bound_inputs import GIVEN
 from ...runtimes.value_text import text_of
 from .terms.exact_operators import FOLDED, LONGER, OF_ROWS
@@ -41,7 +40,7 @@ class Condition:
 
     text: str
     options: tuple[str, ...] = ()
-    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 @record(frozen=True)
@@ -82,18 +81,16 @@ class Proof:
     status: Status
     reason: str
     rules: tuple[str, ...] = ()
-    outputs: dict[str, int] = dataclasses.field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
     first: tuple[str, str] | None = None
     paths: tuple[str, str] | None = None
     needed: str = ""
     conditions: tuple[Condition, ...] = ()
-    feeds: dict[str, Any] | None = dataclasses.field(default=None, repr=False, compare=False)
+    feeds: dict[str, Any] | None = field(default=None, repr=False, compare=False)
     equality: Equality | None = None
-    minima: Mapping[str, int] = dataclasses.field(default_factory=dict, repr=False)
-    derivation: Mapping[str, Any] | str | None = dataclasses.field(
-        default=None, repr=False, compare=False
-    )
+    minima: Mapping[str, int] = field(default_factory=dict, repr=False)
+    derivation: Mapping[str, Any] | str | None = field(default=None, repr=False, compare=False)
     seconds: float = 0.0
 
     @property
@@ -140,7 +137,7 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as JSON types; the values of the input as text."""
-        fields = dataclasses.asdict(dataclasses.replace(self, feeds=None, derivation=None))
+        fields = asdict(replace(self, feeds=None, derivation=None))
         del fields["minima"], fields["derivation"]
         if self.derivation is not None:
             fields["replayed"] = not self.unreplayed

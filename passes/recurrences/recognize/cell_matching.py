@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....ops.composite import PARAMETERS
-from ....records import record
+from ....records import record, replace
 from ...iteration.loop_view import State
 from ..functions import LINEAR, OVERFLOWING, Function
 from ..weights import Unfit
@@ -166,7 +165,7 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
         require_affine(atoms, inner)
         if inner.inputs:
             raise Unfit("has a reset gate that the input is multiplied by, too")
-    own = dataclasses.replace(form, recurrent=inner.recurrent, rest=Sum({}))
+    own = replace(form, recurrent=inner.recurrent, rest=Sum({}))
     functions = (gate.function, candidate.function)
     return Cell(
         "GRU", state, None, (update, reset_form, own), functions, reset_after, inner.addends
@@ -262,6 +261,6 @@ def _peephole(
             factor /= cell.terms[smallest]
             rest = rest - Sum({weight: factor}) * cell
             peephole.append((sign * factor, weight))
-    form = dataclasses.replace(form, rest=rest)
+    form = replace(form, rest=rest)
     require_affine(atoms, form)
     return gate.turn(form), tuple(peephole)

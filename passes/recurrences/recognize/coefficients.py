@@ -6,7 +6,6 @@ no nodes.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +15,7 @@ from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ....ops.builder import Builder
-from ....records import record
+from ....records import record, replace
 from ...utils.select import select
 from ..weights import Unfit
 from .extents import Extents
@@ -160,7 +159,7 @@ class Coefficients:
             number = number % 2 if self._type == _BOOL else number
             return Coefficient(number, positive=number >= 0)
         positive = one.positive and other.positive
-        return dataclasses.replace(self._combine(self._plus_of, one, other), positive=positive)
+        return replace(self._combine(self._plus_of, one, other), positive=positive)
 
     def _product(self, one: Coefficient, other: Coefficient) -> Coefficient:
         for number, rest in ((one.number, other), (other.number, one)):
@@ -173,14 +172,12 @@ class Coefficients:
                 value = self._emit.add("Neg", [rest.value], "negated")
                 array = None if rest.array is None else -rest.array
                 positive = array is not None and bool(np.all(array >= 0))
-                return dataclasses.replace(
-                    rest, value=value, array=array, positive=positive, rows=None
-                )
+                return replace(rest, value=value, array=array, positive=positive, rows=None)
         if one.number is not None and other.number is not None:
             number = one.number * other.number
             return Coefficient(number, positive=number >= 0)
         positive = one.positive and other.positive
-        return dataclasses.replace(self._combine(self._times_of, one, other), positive=positive)
+        return replace(self._combine(self._times_of, one, other), positive=positive)
 
     def _choose(
         self, flag: Coefficient, one: Coefficient, other: Coefficient, truth: bool = False
@@ -217,7 +214,7 @@ class Coefficients:
             value = self._emit.add("Not", [flag.value], "not")
             self._opposites |= {flag.value: value, value: flag.value}
         array = None if flag.array is None else np.logical_not(flag.array)
-        return dataclasses.replace(flag, value=self._opposites[flag.value], array=array, rows=None)
+        return replace(flag, value=self._opposites[flag.value], array=array, rows=None)
 
     def _combine(self, op_type: str, *operands: Coefficient) -> Coefficient:
         """Emit an operator on coefficients of the state's type."""
@@ -261,7 +258,7 @@ class Coefficients:
         """Emit a coefficient in the shape of the state, iterations first."""
         if coefficient.value is None:
             value = self.value_of(coefficient, dtype)
-            coefficient = dataclasses.replace(coefficient, value=value)
+            coefficient = replace(coefficient, value=value)
         return spread(self._recurrence, coefficient, self._shape)
 
     def flags_of(self, flag: Coefficient) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -15,7 +14,7 @@ from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
 from ....ops.builder import Builder
-from ....records import record
+from ....records import field, record
 from ...iteration.batched_inputs import Feeding
 from ...iteration.dependence_graph import DependenceGraph, Vertex
 from ...iteration.iterations import IterationMemory, MemoryBounds
@@ -57,10 +56,10 @@ class Replacement:
 
     what: str
     exact: bool
-    every: Mapping[State, Value] = dataclasses.field(default_factory=dict)
-    final: Mapping[State, Value] = dataclasses.field(default_factory=dict)
-    rows: Mapping[State, Value] = dataclasses.field(default_factory=dict)
-    aliases: Mapping[Value, State] = dataclasses.field(default_factory=dict)
+    every: Mapping[State, Value] = field(default_factory=dict)
+    final: Mapping[State, Value] = field(default_factory=dict)
+    rows: Mapping[State, Value] = field(default_factory=dict)
+    aliases: Mapping[Value, State] = field(default_factory=dict)
 
 
 @record(frozen=True)

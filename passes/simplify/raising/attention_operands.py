@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
 from ....ops.axes import ONE
-from ....records import record
+from ....records import record, replace
 from .attention_scores import stripped
 from .replacement import Emitted, Operand, Site, has_elements
 
@@ -160,7 +159,7 @@ def sequences_of(site: Site, heads: Heads) -> Operand:
         rotated, heads_count = node.input(0), heads.shape[1].value
         if node.op.attributes or len(node.inputs) != operands or not (rotated and heads_count):
             return None
-        rows = sequences_of(site, dataclasses.replace(heads, source=rotated))
+        rows = sequences_of(site, replace(heads, source=rotated))
         op = Operator.make("RotaryEmbedding", node.op.domain, num_heads=heads_count)
         return None if rows is None else Emitted(op, [rows, *node.inputs[1:]])
     if node is not None and node.is_op("Split") and node.attribute("axis", 0) == 1:
@@ -193,7 +192,7 @@ def _part_of_rows(site: Site, heads: Heads, split: Node) -> Operand:
         return None
     if any(shape is None or len(shape) != 4 for shape in shapes):
         return None
-    rows = sequences_of(site, dataclasses.replace(heads, source=whole, shape=shapes[0] or ()))
+    rows = sequences_of(site, replace(heads, source=whole, shape=shapes[0] or ()))
     sizes = [(shape[1] * shape[3]).value for shape in shapes[1:] if shape is not None]
     if rows is None or None in sizes:
         return None

@@ -15,14 +15,13 @@ batch; masks of another shape, and masks applied by Where; doubles.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ....facts.fact import Shape
 from ....ir import Node, Operator, Value
-from ....records import record
+from ....records import record, replace
 from .algebra import close
 from .attention_operands import Heads, grouped_heads, heads_of, mask_of, sequences_of, without_cache
 from .attention_scores import Scores, guarded, only_reader, scores_of, stripped
@@ -159,7 +158,7 @@ def with_cache(site: Site, form: Form) -> Form | None:
     (keys, values), cache = without_cache(site, form.keys, form.values)
     if not cache:
         return None
-    return dataclasses.replace(form, keys=keys, values=values, cache=cache)
+    return replace(form, keys=keys, values=values, cache=cache)
 
 
 def _fit(q: Shape, k: Shape, v: Shape) -> bool:

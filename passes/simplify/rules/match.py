@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Graph, Node, Value
-from ....records import record
+from ....records import field, record
 
 if TYPE_CHECKING:
     from ....analysis.shapes.inference import ShapeInference
@@ -45,8 +44,8 @@ class Match:
     attributes: dict[str, Any]
     nodes: tuple[Node, ...]
     opset: int
-    sizes: dict[str, Dimension] = dataclasses.field(default_factory=dict)
-    stars: dict[str, Shape] = dataclasses.field(default_factory=dict)
+    sizes: dict[str, Dimension] = field(default_factory=dict)
+    stars: dict[str, Shape] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """The value of an attribute's variable."""

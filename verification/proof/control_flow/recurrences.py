@@ -9,7 +9,6 @@ takes their place.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,7 +18,7 @@ from ....facts.fact import PRIVATE, Fact, Shape, content_from, element
 from ....facts.polynomial import Dimension
 from ....ir import Signal
 from ....ops.axes import ONE
-from ....records import record
+from ....records import record, replace
 from ....reference.bodies import label
 from ..arithmetic.trip_counts import MOST_ITERATIONS, Loop, counting_trip_count, least
 from ..execution.compile_graph import Step
@@ -62,7 +61,7 @@ def end_by_count(
     most, start = count
     iterations = most if iterations is None else least(terms, [iterations, most])
     always, iteration = terms.constant(np.array(True)), loop.iteration
-    counted_loop = dataclasses.replace(
+    counted_loop = replace(
         loop,
         iterations=iterations,
         condition=None,
@@ -76,7 +75,7 @@ def ask_once(loop: Recurrence, condition: Term, iterations: Dimension) -> Recurr
     terms = loop.execution.terms
     if not holds(terms, condition):
         iterations = terms.iterations_if(condition, iterations)
-    return dataclasses.replace(loop, iterations=iterations, condition=None)
+    return replace(loop, iterations=iterations, condition=None)
 
 
 RunIteration = Callable[[Dimension, Sequence[Term]], "tuple[Term, list[Value]]"]
@@ -370,8 +369,8 @@ def _hypothesis(fact: Fact, tag: str, k: int) -> Fact:
     if fact.content is not None and isinstance(element(fact), Dimension):
         symbol = Dimension.symbol(f"{PRIVATE}state{tag}.{k}")
         content = content_from(symbol).reshape(fact.content.shape)
-        return dataclasses.replace(fact, content=content)
-    return dataclasses.replace(fact.without_content(), count=None)
+        return replace(fact, content=content)
+    return replace(fact.without_content(), count=None)
 
 
 def _growth(init: Term, state: Term, update: Term) -> int | None:
@@ -513,7 +512,7 @@ def _final(
     terms = loop.execution.terms
     if state.head.name == "bound":
         head = terms.heads.own("final", indices.index(k))
-        fact = dataclasses.replace(state.fact, shape=_closed_shape(loop, state.fact))
+        fact = replace(state.fact, shape=_closed_shape(loop, state.fact))
         return terms.keep(head, (recurrence,), fact)
     form = loop.forms[k]
     return state if form is None else form(iterations)
