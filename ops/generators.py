@@ -58,6 +58,8 @@ class ConstantOfShape(OperatorRules):
         return [Bounds(number, number)]
 
     def prove_safe(self, premises: Premises) -> None:
+        value = premises.node.attribute("value")
+        require(value is None or math.prod(value.dims) == 1, "its value is not one element")
         for dim in premises.content(0):
             premises.at_least(dim, 0, "an axis")
 

@@ -8,9 +8,12 @@ without a twin must be proved safe (`execution/safety.py`), and a loop without o
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+import onnx
 
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
@@ -432,8 +435,10 @@ class Definedness:
 
     def _elements(self, obligation: Obligation) -> list[tuple[Head, tuple[Term]]]:
         """Demands that each size of a new tensor is not negative."""
-        place = _MAKING.get(obligation.head.name)
+        place, value = _MAKING.get(obligation.head.name), obligation.head.attribute("value")
         sizes = None if place is None else obligation.args[place]
+        if isinstance(value, onnx.TensorProto) and math.prod(value.dims) != 1:
+            return []  # it fails for all sizes
         count = sizes.fact.shape[0].value if sizes is not None and sizes.fact.shape else None
         # An unknown number of sizes cannot be demanded one by one.
         if sizes is None or not count or count > _MOST_AXES:
