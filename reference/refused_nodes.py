@@ -75,9 +75,9 @@ def infer_strictly(query: onnx.ModelProto) -> None:
     ask_onnx("the model", infer, query, check_type=True, strict_mode=True)
 
 
-def inference_query(model: onnx.ModelProto) -> onnx.ModelProto:
+def inference_query(model: onnx.ModelProto, *, keeps_inputs: bool = True) -> onnx.ModelProto:
     """Copy a model for inference: without large weights, and without the sizes that it declares of
-    its own values, but for the inputs of bodies."""
+    its own values, but for the inputs of bodies where these are kept."""
     query = copy_without(model, {"graph", "functions", "opset_import"})
     query.graph.CopyFrom(without_weights(model))
     query.functions.extend(model.functions)
@@ -85,7 +85,7 @@ def inference_query(model: onnx.ModelProto) -> onnx.ModelProto:
     query.opset_import.extend(askable_imports(imports))
     drop_constants(query.graph, opset_of(imports))
     hide_unaskable(query.graph)
-    _forget_sizes(query.graph)
+    _forget_sizes(query.graph, keeps_inputs)
     for function in query.functions:
         own = _imports(function.opset_import)
         del function.opset_import[:], function.value_info[:]
@@ -93,7 +93,7 @@ def inference_query(model: onnx.ModelProto) -> onnx.ModelProto:
         body = onnx.GraphProto(node=function.node)
         drop_constants(body, opset_of(own))
         hide_unaskable(body)
-        _forget_sizes(body)
+        _forget_sizes(body, keeps_inputs)
         del function.node[:]
         function.node.extend(body.node)
     return query
@@ -103,14 +103,15 @@ def _imports(entries: Sequence[onnx.OperatorSetIdProto]) -> Mapping[str, int]:
     return {entry.domain: entry.version for entry in entries}
 
 
-def _forget_sizes(graph: onnx.GraphProto) -> None:
-    """Drop declarations of a graph and its bodies, except inputs and types of outputs."""
+def _forget_sizes(graph: onnx.GraphProto, keeps_inputs: bool) -> None:
+    """Drop declarations of a graph and its bodies, except types, and inputs of the graph."""
     del graph.value_info[:]
     for info in graph.output:
         forget_shape(info.type)
-    for node in graph.node:
-        for body in subgraphs(node):
-            _forget_sizes(body)
+    for body in [body for node in graph.node for body in subgraphs(node)]:
+        for info in () if keeps_inputs else body.input:
+            forget_shape(info.type)
+        _forget_sizes(body, keeps_inputs)
 
 
 def _with_unique_names(query: onnx.ModelProto) -> list[str]:

@@ -71,6 +71,7 @@ REMAINING = {
     "verification/proof/execution/node_checker.py": "values that attributes may have",
     "verification/proof/execution/safety.py": "operators that draw random numbers and never fail",
     "verification/proof/terms/evaluations.py": "operators whose value leaves no doubt",
+    "verification/checker/rules.py": "tests of a checker that shares nothing with `ops`",
     "verification/runs/separators.py": "operators that name entries, in any model",
     "verification/rules_in_words.py": "rules by the operators that they are about",
     "version_converter/bfloat16.py": "operators that take an element type late",

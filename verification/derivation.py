@@ -82,7 +82,8 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
             if waiting:
                 stack += [at, *waiting]
                 continue
-            twin = terms.twin(node._replace(args=tuple([numbers.get(a, a) for a in node.args])))
+            args = tuple([numbers.get(a, a) for a in node.args])
+            twin = terms.table.get(terms.key(node._replace(args=args)))
             if twin is None:  # no step that is left builds it
                 return None
             numbers[at] = twin

@@ -645,4 +645,60 @@ g (float[t,2] x, float[2] w, int64 n) => (y)
 seq(float[2]) s) => (bool f, seq(float[2]) u) { f=Identity(d) e=Gather(x,i) u=SequenceInsert(s,e) }>
 y=SequenceAt(l,z) }
 + <int64 z={0}, int64 o={1}> { m=Max(n,z) r=Range(z,m,o) e=Gather(x,r) y=Gather(e,z) }
+# columns added to one column, 18, 18
+g (float[t,2] x, float[2,1] h) => (y)
+- <int64 z={0}, bool c={1}, int64[1] l={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i,
+bool d, float[2,m] s) => (bool f, float[2,q] u) { f=Identity(d) e=Gather(x,i) r=Unsqueeze(e,l)
+u=Concat<axis=1>(s,r) }> }
++ <int64[2] l={-1,1}> { k=Reshape(x,l) y=Concat<axis=0>(h,k) }
+# a row of a state that is no more, 18, 18
+g (float[t] x, int64 h, int64 a, int64 b, int64 n) => (y) <bool c={1}> {
+- y,v,w=Loop(n,c,h,a,b)<body= l(int64 i, bool d, int64 p, int64 s, int64 k) => (bool f, int64 q,
+int64 u, int64 r) { f=Identity(d) e=Gather(x,s) q=Mul(p,k) u=Mul(s,s) r=Mul(k,k) }> }
++ y,w=Loop(n,c,h,b)<body= l(int64 i, bool d, int64 p, int64 k) => (bool f, int64 q, int64 r) {
+f=Identity(d) e=Gather(x,k) q=Mul(p,k) r=Mul(k,k) }> }
+# a node of another loop with the same body, 18, 18
+g (float[t] x, float h, int64 n) => (y,w) <int64 l={3}, bool c={1}> { y,r=Loop(l,c,h)<body=b(int64
+i, bool d, float s) => (bool f, float u, float q) { f=Identity(d) u=Tanh(s) q=Neg(s) }>
+w=Loop(n,c,h)<body=k(int64 i, bool d, float s) => (bool f, float u) { f=Identity(d) u=Tanh(s)
+- j=Cast<to=7>(s) e=Gather(x,j) }> }
++ }> j=Cast<to=7>(h) e=Gather(x,j) }
+# an axis of run time that nothing reads, 18, 18
+g (float[n,3] x, int64[1] a) => (y) { y=Neg(x)
+- }
++ u=Unsqueeze(x,a) }
+# a last row of none that nothing reads, 18, 18
+g (float[t,2] x) => (y)
+- { y=Neg(x) }
++ <int64 i={-1}> { y=Neg(x) u=Gather(x,i) }
+# the first row of none that nothing reads, 18, 18
+g (float[t,2] x) => (y)
+- { y=Neg(x) }
++ <int64 i={0}> { y=Neg(x) u=Gather(x,i) }
+# a counter of a step that changes, 18, 18
+g (int64 n, int64 h, int64 p) => (y)
+- <bool c={1}> { v,y=Loop(n,c,p,h)<body=b(int64 i, bool d, int64 o, int64 s) => (bool f, int64 q,
+int64 u) { f=Identity(d) q=Mul(o,o) u=Add(s,o) }> }
++ <int64 z={0}> { m=Max(n,z) a=Mul(m,p) y=Add(h,a) }
+# a counter at its end, 18, 18
+g (float[t] x, int64 n, int64 h) => (y) <bool c={1}, int64 o={1}> {
+- v,y=Loop(n,c,h)<body=b(int64 i, bool d, int64 s) => (bool f, int64 u, int64 r) { f=Identity(d)
+u=Add(s,o) r=Identity(u) }> }
++ y=Loop(n,c)<body=b(int64 i, bool d) => (bool f, int64 r) { f=Identity(d) r=Add(h,i) }> }
+# a sum of wide rows, 18, 18
+g (float[t,2] x, float[1] h) => (y)
+- <int64 z={0}, bool c={1}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, s) =>
+(bool f, u) { f=Identity(d) e=Gather(x,i) u=Add(s,e) }> }
++ <int64[1] z={0}, int64 k={0}> { w=Unsqueeze(h,z) q=Constant<value=int64[2] {1,2}>() b=Expand(w,q)
+f=Concat<axis=0>(b,x) c=CumSum(f,k) a=Shape<end=1>(x) e=Gather(c,a) y=Squeeze(e,z) }
+# a state of rows that a condition ends, 18, 18
+g (float[t,2] x, float[2] h, bool c) => (y)
+- <int64 z={0}> { a=Shape(x) n=Gather(a,z) y=Loop(n,c,h)<body=b(int64 i, bool d, float[2] s) =>
+(bool f, float[2] u) { f=Identity(d) e=Gather(x,i) u=Tanh(e) }> }
++ <int64[1] z={0}> { w=Unsqueeze(h,z) r=Tanh(x) k=Concat<axis=0>(w,r) a=Shape<end=1>(x)
+e=Gather(k,a) y=Squeeze(e,z) }
+# a value of three elements that nothing reads, 18, 18
+g (float[n] x) => (y) { y=Neg(x)
+- }
++ s=Shape(x) z=ConstantOfShape<value=float[3] {0,0,0}>(s) }
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,11 +11,11 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor
-from .inference import Args, common, fact_of, fact_of_output
+from .inference import common, fact_of, fact_of_output, numbers_of
 from .meaning import head_of, schema_of
 from .polynomials import Dim
 from .sizes import sizes_in
-from .terms import ABSENT, UNKNOWN, CertificateError, Fact, Head, Terms, require_unique
+from .terms import ABSENT, UNKNOWN, Args, CertificateError, Fact, Head, Terms, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -71,10 +72,8 @@ class Body(NamedTuple):
             is_scalar = not fact_of(self.graph.input[index].type).shape
             is_scalar &= operand == ABSENT or terms.fact(operand).shape == ()
             return Fact((_INT64, _BOOL)[index], () if is_scalar else None)
-        if self.op_type not in ("Loop", "Scan"):
-            return UNKNOWN
         place = index + self.batched(head)
-        if place >= len(self.operands):
+        if self.op_type not in ("Loop", "Scan") or place >= len(self.operands):
             return UNKNOWN
         fact = terms.fact(self.operands[place])
         number = index - self.states(head)
@@ -311,6 +310,9 @@ class Execution:
         lacks = schema is None or schema.deprecated or not names <= {*schema.attributes}
         if lacks and (schema is not None or domain in _KNOWN):
             raise CertificateError(f"opset {version} has no such {node.op_type}")
+        values = [a.t for a in attributes if node.op_type == "ConstantOfShape" and a.HasField("t")]
+        if any(math.prod(value.dims) != 1 for value in values):
+            raise CertificateError("the value of a ConstantOfShape is not one element")
         axes = [n for a in attributes if a.name.endswith("_axes") for n in a.ints]
         if version < 11 and min([0, *axes]) < 0:
             raise CertificateError(f"{node.op_type} has no negative axes before opset 11")
@@ -405,7 +407,7 @@ class Execution:
             variables.append(self._terms.add(head, fact=fact))
             inner.define(info.name, variables[-1])
         self._initializers(body.graph, inner)
-        guards, iterations, start = self._guards, self._iterations, len(self.log)
+        guards, iterations = self._guards, self._iterations
         self._guards = (*guards, len(self.bodies))
         self.bodies.append((ABSENT, body.name))
         head = Head("variable", key=(level, "iteration", len(guards)))
@@ -416,12 +418,6 @@ class Execution:
         infos = [*body.graph.input, *body.graph.output]
         for info, term in zip(infos, [*variables, *outputs], strict=True):
             self._declared(info, term)
-        if self._is_original:
-            ran = [(each.term, each.guards[len(guards) + 1 :]) for each in self.log[start:]]
-            rows = [(term, tuple([self.bodies[n] for n in inside])) for term, inside in ran]
-            key = (*variables, *outputs)
-            others = self._terms.ran.get(key, rows)  # two bodies that differ in dead nodes
-            self._terms.ran[key] = [row for row in rows if row in others]
         self._guards, self._iterations = guards, iterations
         return variables, outputs
 
@@ -442,9 +438,7 @@ class Execution:
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
         """Log the sizes that a body declares for a value: a runtime may require them."""
-        dims = fact_of(info.type).shape or ()
-        sizes = tuple([dim if isinstance(dim, int) else None for dim in dims])
-        if any(size is not None for size in sizes):
+        if sizes := numbers_of(info.type):
             declared = self._terms.add(Head("declared", key=sizes), (term,))
             self.log.append(Application(declared, self._guards, onnx.NodeProto(op_type="Body")))
 

@@ -95,9 +95,8 @@ def _is_settled(head: Head, arrays: Sequence[Array | None]) -> bool:
     if head.name in _MOVING | _LOGICAL:
         return True
     if kinds <= set("iub"):
-        return head.name in _WHOLE and (
-            head.name not in ("Div", "Mod") or bool((present[1] > 0).all())
-        )
+        is_quotient = head.name in ("Div", "Mod")
+        return head.name in _WHOLE and not (is_quotient and (present[1] <= 0).any())
     settled = head.name in _ROUNDING | _ROUNDING_ONCE
     return settled and kinds <= set("fiub") and all(map(_is_finite, present))
 

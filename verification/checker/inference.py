@@ -14,10 +14,9 @@ import onnx
 from .meaning import FIRST, schema_of
 from .polynomials import LIMIT, Dim, add, divide, multiply, rename, smaller, wider
 from .signs import names
-from .sizes import part_of_shape, sizes_in
-from .terms import ABSENT, UNKNOWN, Fact, Head, Shape, Terms
+from .sizes import elements_of, sizes_in
+from .terms import ABSENT, UNKNOWN, Args, Fact, Head, Node, Shape, Terms
 
-Args = tuple[int, ...]
 _STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
 _NO_END = 1 << 62
 """End of a Slice that no size reaches."""
@@ -116,6 +115,12 @@ def fact_of(type_: onnx.TypeProto) -> Fact:
         return Fact(tensor.elem_type)
     dims = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
     return Fact(tensor.elem_type, tuple([None if dim in ("", -1) else dim for dim in dims]))
+
+
+def numbers_of(type_: onnx.TypeProto) -> Shape:
+    """Sizes of a type that are numbers, and None in the place of others; empty without numbers."""
+    dims = tuple([dim if isinstance(dim, int) else None for dim in fact_of(type_).shape or ()])
+    return dims if any(dim is not None for dim in dims) else ()
 
 
 def common(facts: Sequence[Fact]) -> Fact:
@@ -256,28 +261,22 @@ def _quotient(shape: Shape, others: Sequence[Dim]) -> Dim:
 def _slice(o: _Output) -> Sequence[Dim]:
     """Keep the sizes of other axes, also where the ends of some are unknown."""
     sizes = [*o.shape()]
-    lists: list[Sequence[Dim] | None] = [o.head.integers(name) for name in _PARTS]
-    if o.head.version >= 10:
-        lists = [sizes_in(o.terms, arg) for arg in (*o.args[1:], *[ABSENT] * 4)[:4]]
+    lists: list[Sequence[Dim] | None] = [sizes_in(o.terms, o.arg(k)) for k in range(1, 5)]
+    if o.head.version < 10:
+        lists = [o.head.integers(name) for name in ("starts", "ends", "axes", "steps")]
     starts, ends, axes, steps = lists
     if not o.has(3, "axes") and starts is not None:
         axes = range(len(starts))
     # An unknown axis may be any of them.
     if axes is None or not all(isinstance(axis, int) for axis in axes):
         return [None] * len(sizes)
-    count, unknown = len(axes), [None] * len(axes)
-    steps = steps if o.has(4, "") else [1] * count
-    rows = [
-        row if row is not None and len(row) == count else unknown for row in (starts, ends, steps)
-    ]
-    for axis, start, end, step in zip(axes, *rows, strict=True):
+    rows = starts, ends, steps if o.has(4, "") else (1,) * len(axes)
+    full = [row if row and len(row) == len(axes) else (None,) * len(axes) for row in rows]
+    for axis, start, end, step in zip(axes, *full, strict=True):
         assert isinstance(axis, int)
         place = _place(axis, len(sizes))
         sizes[place] = _cut(sizes[place], start, end, step)
     return sizes
-
-
-_PARTS = ("starts", "ends", "axes", "steps")
 
 
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
@@ -297,14 +296,13 @@ def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
 
 
 def _split(o: _Output) -> Shape:
-    shape, axis = o.shape(), o.axis()
-    arg = o.arg(1)
-    parts = o.head.integers("split") if arg == ABSENT else o.terms.numbers(arg)
+    shape, axis, count = o.shape(), o.axis(), o.head.outputs
+    parts = o.head.integers("split") if o.arg(1) == ABSENT else o.terms.numbers(o.arg(1))
     dim, size = shape[axis], None
-    if parts is not None and len(parts) == o.head.outputs:
+    if parts is not None and len(parts) == count:
         size = parts[o.output]
-    elif not o.has(1, "split") and isinstance(dim, int) and dim % o.head.outputs == 0:
-        size = dim // o.head.outputs
+    elif not o.has(1, "split") and isinstance(dim, int) and dim % count == 0:
+        size = dim // count
     return _with(shape, axis, size)
 
 
@@ -403,10 +401,8 @@ def _recurrent(o: _Output) -> Sequence[Dim]:
 
 
 def _shape_of(o: _Output) -> Sequence[Dim]:
-    shape = o.terms.fact(o.arg(0)).shape
-    if shape is None:
-        return (None,)
-    return (len(part_of_shape(shape, o.head.integer("start"), o.head.integer("end", len(shape)))),)
+    sizes = elements_of(o.terms, Node(o.head, o.args, 0, UNKNOWN))
+    return (None if sizes is None else sizes.size,)
 
 
 def _features(o: _Output) -> Sequence[Dim]:

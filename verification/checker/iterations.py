@@ -8,16 +8,16 @@ Loop (3, true, x) { s = Tanh (s) }     Tanh (Tanh (Tanh (x)))
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...ir import Array
 from .execution import BRANCHES
 from .folding import fold, is_real, rounds
-from .inference import Args, common, fact_of_output
-from .rows import apply
-from .terms import ABSENT, Fact, Head, Node, Parts, Terms, parts
+from .inference import common, fact_of_output
+from .rows import apply, integers
+from .terms import ABSENT, Args, Fact, Head, Node, Parts, Terms, parts
 
 MOST = 1 << 8
 
@@ -35,7 +35,7 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
     scalars = terms.fact(loop.variables[0]).shape == () and has_scalar(terms, loop)
     if not scalars or limits is None or len(limits) != 1 or len(loop.variables) != 2 + count:
         return None
-    ran, rows, states = list[int](), list[int](), loop.operands[2:]
+    ran, rows, states = set[int](), list[int](), loop.operands[2:]
     going = condition == ABSENT or truth(terms, condition)
     for number in range(limits[0]):
         # By ONNX a Loop without a condition goes on, in onnxruntime 1.32 it ends.
@@ -43,10 +43,10 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
             return None
         if not going:
             break
-        first = terms.constant(np.array(number, np.int64)), terms.constant(np.array(True))
+        first = integers(terms, number), terms.constant(np.array(True))
         inner = _Values(terms, dict(zip(loop.variables, (*first, *states), strict=True)))
         try:
-            ran += inner.ran((*loop.variables, *loop.outputs))
+            ran |= inner.ran(loop.outputs)
             again, *results = [inner.into(output) for output in loop.outputs]
         except _Open:
             return None
@@ -55,14 +55,13 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
     if node.output >= count and not rows:
         return None  # rows of no iteration have sizes that nothing here computes
     # Where the loop has a value, all its iterations ran: their nodes did not fail.
-    terms.implied += [(own, term) for term in ran]
+    terms.implied += [(own, term) for term in sorted(ran)]
     return states[node.output] if node.output < count else stacked(terms, rows, 0)
 
 
 def stacked(terms: Terms, rows: Sequence[int], axis: int) -> int:
     """Concatenation of terms along a new axis."""
-    place = terms.constant(np.array([axis], np.int64))
-    lines = [apply(terms, "Unsqueeze", row, place) for row in rows]
+    lines = [apply(terms, "Unsqueeze", row, integers(terms, [axis])) for row in rows]
     return apply(terms, "Concat", *lines, axis=axis) if len(lines) > 1 else lines[0]
 
 
@@ -91,7 +90,8 @@ class _Values:
     """Values of the variables of a body."""
 
     def __init__(self, terms: Terms, values: dict[int, int], *, ends: bool = True) -> None:
-        self._terms, self._values, self.terms_of, self._ends = terms, values, dict(values), ends
+        self._terms, self._values, self._ends = terms, values, ends
+        self.terms_of = {**values, ABSENT: ABSENT}
         self._level = min(terms.nodes[each].head.key[0] for each in values)
 
     def into(self, term: int) -> int:
@@ -101,21 +101,19 @@ class _Values:
             at = stack[-1]
             if self._terms.variables(at) and self._terms.is_closed(at, self._level):
                 terms[at] = at
-            if at in terms or at == ABSENT:
+            if at in terms:
                 stack.pop()
                 continue
             node = self._terms.nodes[at]
-            waiting = [arg for arg in node.args if arg not in terms and arg != ABSENT]
-            if waiting:
-                stack += waiting
-                continue
-            terms[at] = self._built(at, node)
-            stack.pop()
-        return ABSENT if term == ABSENT else terms[term]
+            waiting = [arg for arg in node.args if arg not in terms]
+            stack += waiting
+            if not waiting:
+                terms[at] = self._built(at, node)
+        return terms[term]
 
     def _built(self, term: int, node: Node) -> int:
         terms, head = self._terms, node.head
-        args = tuple([a if a == ABSENT else self.terms_of[a] for a in node.args])
+        args, fact = tuple([self.terms_of[arg] for arg in node.args]), terms.outside(node.fact)
         if head.name == "variable" and head.key[0] >= self._level:
             # A variable of this body that has no value here, such as the number of the iteration by
             # which draws are told apart.
@@ -123,10 +121,8 @@ class _Values:
                 raise _Open
             # One loop around it is gone, so bodies inside are one level less deep.
             moved = head._replace(key=(head.key[0] - self._ends, *head.key[1:]))
-            return terms.add(moved, fact=terms.outside(node.fact))
-        if head.name in ("Loop", "Scan") and not self._values.keys().isdisjoint(
-            parts(node).variables
-        ):
+            return terms.add(moved, fact=fact)
+        if not self._values.keys().isdisjoint(terms.variables(term)):
             raise _Open  # its body has variables of the same names
         if args == node.args:
             if head.name == "elements":
@@ -135,31 +131,36 @@ class _Values:
         if not head.version and head.name != "declared":
             raise _Open
         if head.name == "If":
-            chosen = chosen_by(terms, head, args, node.output)
-            if chosen is not None:
+            if (chosen := chosen_by(terms, head, args, node.output)) is not None:
                 return chosen
-            outcomes = [args[first + node.output] for _, _, first, _ in head.key]
-            return terms.add(
-                head, args, common([terms.fact(each) for each in outcomes]), node.output
-            )
-        if head.key is not None:
-            return terms.add(head, args, terms.outside(node.fact), node.output)
-        present = [a for a in args if a != ABSENT]
-        whole = all(terms.fact(a).elem_type not in (0, 1, 10, 11, 16) for a in present)
-        results = None if rounds(head, is_whole=whole) else folded(terms, head, args)
-        if results is not None:
-            return terms.constant(results[node.output])
-        return terms.add(head, args, fact_of_output(terms, head, args, node.output), node.output)
+            fact = common([terms.fact(args[first + node.output]) for _, _, first, _ in head.key])
+        elif head.key is None:
+            kinds = {terms.fact(arg).elem_type for arg in args if arg != ABSENT}
+            is_whole = kinds.isdisjoint((0, 1, 10, 11, 16))
+            results = None if rounds(head, is_whole=is_whole) else folded(terms, head, args)
+            if results is not None:
+                return terms.constant(results[node.output])
+            fact = fact_of_output(terms, head, args, node.output)
+        return terms.add(head, args, fact, node.output)
 
-    def ran(self, body: tuple[int, ...]) -> Iterator[int]:
-        """Nodes of the original that run in an iteration of a body."""
-        for term, branches in self._terms.ran.get(body, ()):
-            for condition, name in branches:
-                value = self._terms.tensor(self.into(condition)) if name in BRANCHES else None
-                if value is None or bool(value.numpy().all()) is not BRANCHES[name]:
-                    break
-            else:
-                yield self.into(term)
+    def ran(self, outputs: Args) -> set[int]:
+        """Terms that an iteration computes, since its outputs need them, or chosen branches."""
+        # Not all nodes of a body: loops with other nodes that nothing reads may have these outputs.
+        terms, visited, stack = self._terms, set[int](), [*outputs]
+        while stack:
+            at = stack.pop()
+            if at in visited or self.into(at) == at:
+                continue
+            visited.add(at)
+            head, args, number, _ = terms.nodes[at]
+            if head.key is None:
+                stack += args
+            elif head.name == "If":
+                chosen = chosen_by(terms, head, (self.into(args[0]), *args[1:]), number)
+                stack += [args[0], *([] if chosen is None else [chosen])]
+            elif terms.variables(at):
+                stack += parts(terms.nodes[at]).operands
+        return {self.into(at) for at in visited}
 
 
 def chosen_by(terms: Terms, head: Head, args: tuple[int, ...], output: int) -> int | None:
@@ -185,7 +186,7 @@ def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | Non
 def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> list[int] | None:
     """Outputs of a body with other terms in place of known ones; None where a variable has none."""
     inner = _Values(terms, dict.fromkeys(loop.variables, ABSENT), ends=False)
-    inner.terms_of = dict(new)
+    inner.terms_of = {**new, ABSENT: ABSENT}
     try:
         return [inner.into(output) for output in ends]
     except _Open:

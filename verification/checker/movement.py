@@ -228,11 +228,9 @@ def movement_of_operands(terms: Terms, node: Node, fact: Fact) -> int | None:
     for each in terms.operators(node.args[0], "MatMul", *SINGLE) if shape is not None else ():
         if not carries_all(terms, each):
             continue
-        args: Sequence[int | None] = ()
-        if each.head.name == "MatMul":
-            args = _product(terms, each, move, fact)
-        else:
-            args = [_moved(terms, arg, move, shape or (), fact) for arg in each.args]
+        rows = each.args if each.head.name != "MatMul" else ()
+        args: list[int | None] = [_moved(terms, arg, move, shape or (), fact) for arg in rows]
+        args += () if rows else _product(terms, each, move, fact)
         operands = tuple([arg for arg in args if arg is not None])
         is_whole = len(operands) == len(args) > 0
         if is_whole and fact_of_output(terms, each.head, operands, 0).shape == fact.shape:
@@ -269,10 +267,8 @@ def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int 
         return _put(terms, arg, move, Fact(elem_type, fact.shape))
     sizes = [dim if isinstance(dim, int) else 1 for dim in shape]
     mixed = any(_is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
-    wide = tensor is None or any(
-        n not in (1, m) for n, m in zip(tensor.dims[::-1], sizes[::-1], strict=False)
-    )
-    if tensor is None or mixed or wide:
+    pairs = zip((own or ())[::-1], sizes[::-1], strict=False)
+    if tensor is None or mixed or any(n not in (1, m) for n, m in pairs):
         return None
     values = np.broadcast_to(tensor.numpy(), sizes).reshape(-1)
     return terms.constant(np.ascontiguousarray(values[move.array()]))

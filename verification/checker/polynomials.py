@@ -50,6 +50,13 @@ def add(one: Dim, other: Dim, factor: int = 1) -> Dim:
     return _normal(parts)
 
 
+def is_at_least(number: int, dim: Dim) -> bool:
+    """Test for a polynomial that is at least a number for all sizes."""
+    parts = _parts(dim)
+    is_above = dim is not None and parts.pop((), 0) >= number
+    return is_above and all(factor > 0 for factor in parts.values())
+
+
 def multiply(*dims: Dim) -> Dim:
     """Product of polynomials."""
     if 0 in dims:

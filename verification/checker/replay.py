@@ -88,8 +88,7 @@ class Replay:
 
     def wrong_declarations(self) -> Iterator[str]:
         """Names of values of which the rewrite declares what is not derived."""
-        before, after = self.models.before.execution, self.models.after.execution
-        terms = self.terms
+        terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
         yield from wrong_declarations(terms, before.declared, after.declared)
         loops = [*before.inferred, *after.inferred]
         empty = [body.roots(row) for body, head, row in loops if not body.iterates(terms, head)]

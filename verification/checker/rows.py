@@ -10,7 +10,7 @@ order.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -90,6 +90,11 @@ def apply(terms: Terms, name: str, *args: int, **attributes: int | list[int]) ->
     """Term of an operator of today's opset with default attributes, but for some."""
     head = plain(name).changed(**attributes)
     return terms.add(head, args, fact_of_output(terms, head, args, 0))
+
+
+def integers(terms: Terms, numbers: int | Sequence[int]) -> int:
+    """Constant of int64."""
+    return terms.constant(np.array(numbers, np.int64))
 
 
 def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:

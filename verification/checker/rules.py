@@ -19,8 +19,8 @@ from .folding import fold, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .iterations import chosen_by, folded, iterations
 from .meaning import FIRST, head_of
-from .polynomials import multiply
-from .rows import LONGER, ROWS, Kind, apply, build, derive_row, is_filled
+from .polynomials import add, is_at_least, multiply
+from .rows import LONGER, ROWS, Kind, apply, build, derive_row, integers, is_filled
 from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms
@@ -47,6 +47,7 @@ ROUNDED = (
     "a constant that the rewrite holds is rounded from a function of constants that the original"
     " computes, within the error of computing it in the constant's type"
 )
+SUMMED = "CumSum adds one row after another"
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 RULES = {
     row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion, row.assumes)
@@ -68,7 +69,7 @@ def _rule(
 def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     """Assumption of a step, or an empty text."""
     ending, node = RULES[rule].assumes, terms.nodes[term]
-    if ending == ROUNDED:
+    if ending == ROUNDED or (ending == SUMMED and terms.fact(term).elem_type in _FLOATS):
         return ending
     is_plain = node.head.version and node.head.key is None
     head = node.head if is_plain else terms.nodes[derived].head
@@ -81,6 +82,10 @@ _rule("known-variables", "Loop", kind="spelling")(scans.known_variables)
 _rule("row-alone", "Loop", kind="weaker")(scans.row_alone)
 _rule("scan-as-loop", "Scan", kind="value")(scans.scan_as_loop)
 _rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
+_rule("states", "Loop", kind="value")(scans.states)
+_rule("sums", "Loop", kind="value", assumes=SUMMED)(
+    lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
+)
 _rule("iterations", "Loop", kind="weaker")(iterations)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(scans.elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
@@ -193,7 +198,7 @@ def normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
     if node.output or not is_plain or not -rank <= axis < rank:
         return None
     number = terms.constant(np.array(head.attribute("epsilon"), np.float32))
-    parts = {"x": x, "scale": scale, "axes": _listed(terms, [*range(axis % rank, rank)])}
+    parts = {"x": x, "scale": scale, "axes": integers(terms, [*range(axis % rank, rank)])}
     parts["far"] = x if head.name[0] == "R" else build(terms, _FAR, parts, fact)
     mean = apply(terms, "ReduceMean", apply(terms, "Mul", *[parts["far"]] * 2), parts["axes"])
     parts["mean"] = apply(terms, "Add", mean, number)
@@ -221,8 +226,8 @@ def axes_written_out(terms: Terms, node: Node, fact: Fact) -> int | None:
     if head.version < since:
         if head.version < 11 and min(head.integers("axes") or [0]) < 0:  # not before opset 11
             return None
-        inputs = [_listed(terms, head.integers(name)) for name in names] if len(args) == 1 else []
-        args = (*args, *inputs)
+        lists = [head.integers(name) for name in names] if len(args) == 1 else []
+        args = (*args, *[ABSENT if n is None else integers(terms, n) for n in lists])
         attributes = head.changed(**dict.fromkeys(names)).attributes
         head = head_of(head.name, "", since, attributes, head.outputs)
     place, shape = 3 if head.name == "Slice" else 1, terms.fact(args[0]).shape
@@ -232,7 +237,7 @@ def axes_written_out(terms: Terms, node: Node, fact: Fact) -> int | None:
         axes = [*range(len(shape or ()))]
     rank = len(shape or ()) + (len(axes or ()) if head.name == "Unsqueeze" else 0)
     if axes and shape is not None and all(-rank <= axis < rank for axis in axes):
-        counted = _listed(terms, [axis % rank for axis in axes])
+        counted = integers(terms, [axis % rank for axis in axes])
         args = (*args[:place], *[ABSENT] * (place - len(args)), counted, *args[place + 1 :])
     same = (head, args) == (node.head, node.args)
     return None if same else terms.add(head, args, fact, node.output)
@@ -257,7 +262,7 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     each = -(-size // head.outputs)
     last = size - each * (head.outputs - 1)
-    sizes = _listed(terms, [each] * (head.outputs - 1) + [last])
+    sizes = integers(terms, [each] * (head.outputs - 1) + [last])
     newer = head.changed(num_outputs=None)
     # onnxruntime 1.32 refuses an empty last part, and the reference has one.
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
@@ -309,17 +314,16 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
         others = [terms.fact(arg).shape for k, arg in enumerate(args) if k != place]
         rest = [fact.shape] if is_product else others
         # A Gemm broadcasts its bias only.
-        if tensor is None or not tensor.dims or (is_product and place < 2):
+        if tensor is None or not tensor.size or (is_product and place < 2):
             continue
         array = tensor.numpy()
-        for axis in range(array.ndim):
-            row = array.take([0], axis) if array.size else array
-            same = array.tobytes() == row.repeat(array.shape[axis], axis).tobytes()
-            array = row if same else array
+        for axis, count in enumerate(array.shape):
+            row = array.take([0], axis)
+            array = row if array.tobytes() == row.repeat(count, axis).tobytes() else array
         while array.ndim and array.shape[0] == 1:
             array = array[0]
         fits = broadcast([*rest, tensor.dims]) == broadcast([*rest, array.shape]) == fact.shape
-        if fits and fact.shape is not None and array.size and array.shape != tensor.numpy().shape:
+        if fits and fact.shape is not None and array.shape != tensor.numpy().shape:
             args[place] = terms.constant(np.ascontiguousarray(array))
     is_new = node.head.version >= FIRST and tuple(args) != node.args
     return terms.add(node.head, tuple(args), fact) if is_new else None
@@ -333,55 +337,47 @@ def zero_states(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.add(node.head, args, fact, node.output) if args != node.args else None
 
 
-_TOTAL = names("Concat Identity MatMul PRelu Range Reshape Shape Size Slice Unsqueeze declared")
+def _places(rank: int, axes: list[int] | None) -> list[int] | None:
+    """Axes from the front, of which each is in range and another one."""
+    places = {axis % rank for axis in axes or () if -rank <= axis < rank}
+    return sorted(places) if axes is not None and len(places) == len(axes) else None
 
 
-@_rule("total", *movement.SINGLE, *_REDUCTIONS, *_TOTAL, *scans.ALONG, kind="safe")
-def total(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Note that an operator fails on no values, since the shapes of its operands fit."""
-    name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
-    shapes = [each.shape for each in facts if each.shape is not None]
-    kinds = {each.elem_type for each in facts}
-    numbers = (terms.numbers(node.args[1]) if len(node.args) > 1 else None) or [-1]
-    axis, rank = node.head.integer("axis"), len(shapes[0]) if shapes else 0
-    if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
-        fits = True
-    elif name == "declared":
-        pairs = zip(node.head.key, (*shapes, ())[0], strict=False)
-        fits = rank == len(node.head.key) and all(a in (None, b) for a, b in pairs)
-    # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
-    elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < FIRST:
-        fits = False
-    elif name in _REDUCTIONS:
-        sizes = [shapes[0][axis] for axis in {*numbers} if 0 <= axis < rank]
-        fits = len(sizes) == len(numbers) and all(isinstance(n, int) and n > 0 for n in sizes)
-    elif name == "Range":
-        fits = shapes == [()] * 3 and bool((terms.numbers(node.args[2]) or [0])[0])
-    elif name in scans.ALONG:
-        part = shapes[0][axis:][: 0 if "Softmax" in name else 1 if "Arg" in name else None]
-        fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
-        fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
-    elif name == "Slice":
-        axes, steps = [terms.numbers(arg) or [] for arg in (*node.args, ABSENT, ABSENT)[3:5]]
-        places = {axis % rank for axis in axes if -rank <= axis < rank}
-        fits = {*shapes[1:]} == {(len(axes),)} == {(len(places),)} and 0 not in steps
-        fits &= len(steps) == len(axes) or len(node.args) < 5
-    elif name == "Reshape":
-        fits = _reshapes(terms, node, shapes[0])
-    elif name == "Concat":
-        fits = 0 <= axis < rank and len({(s[:axis], s[axis + 1 :]) for s in shapes}) == 1
-    elif name == "MatMul":
-        fits = min(map(len, shapes)) > 0 and shapes[0][-1:] == shapes[1][-2:][:1]
-        fits = fits and _fits([shape[:-2] for shape in shapes])
-    else:
-        fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)
-        fits &= name != "PRelu" or broadcast(shapes) == shapes[0]
-    return terms.add(*node[:2], fact, node.output) if fits else None
+def _axes(terms: Terms, node: Node) -> list[int] | None:
+    return terms.numbers((*node.args, ABSENT)[1])
 
 
-def _reshapes(terms: Terms, node: Node, shape: Shape) -> bool:
+def _reduces(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    places = _places(len(shapes[0]), _axes(terms, node))
+    return bool(places) and all(is_at_least(1, shapes[0][place]) for place in places or ())
+
+
+def _slices(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    axes, steps = [terms.numbers(arg) or [] for arg in (*node.args, ABSENT, ABSENT)[3:5]]
+    fits = {*shapes[1:]} == {(len(axes),)} and _places(len(shapes[0]), axes) is not None
+    return fits and 0 not in steps and (len(steps) == len(axes) or len(node.args) < 5)
+
+
+def _gathers(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    (size,) = (shapes[0][max(node.head.integer("axis"), 0) :] or (None,))[:1]
+    indices = sizes_in(terms, node.args[1]) or (None,)
+    rest = [add(size, n, -1) if terms.is_size(n) else None for n in indices]
+    return node.head.integer("axis") >= 0 and all(is_at_least(1, n) for n in rest)
+
+
+def _concatenates(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    axis = node.head.integer("axis")
+    return 0 <= axis < len(shapes[0]) and len({(s[:axis], s[axis + 1 :]) for s in shapes}) == 1
+
+
+def _multiplies(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    fits = min(map(len, shapes)) > 0 and shapes[0][-1:] == shapes[1][-2:][:1]
+    return fits and _fits([shape[:-2] for shape in shapes])
+
+
+def _reshapes(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     """Test for a Reshape that does not fail. One that computes a size fails on others of 0."""
-    sizes = fact_of_output(terms, node.head, node.args, 0).shape
+    (shape, *_), sizes = shapes, fact_of_output(terms, node.head, node.args, 0).shape
     target = sizes_in(terms, node.args[1])
     if sizes is None or target is None or None in (*target, count := multiply(*sizes)):
         return False
@@ -398,12 +394,51 @@ def _fits(shapes: Sequence[Shape]) -> bool:
     return all(dim in (1, size) for pair in ends for dim, size in zip(*pair, strict=True))
 
 
-@_rule("if-on-constant", "If", kind="safe")
-def if_on_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take the branch of an If that a constant chooses."""
-    return chosen_by(terms, node.head, node.args, node.output)
+_TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
+    **dict.fromkeys(_REDUCTIONS, _reduces),
+    "Concat": _concatenates,
+    "CumSum": lambda t, n, s: s[1] == () and bool(_places(len(s[0]), _axes(t, n))),
+    "Gather": _gathers,
+    "MatMul": _multiplies,
+    "Range": lambda t, n, s: s == [()] * 3 and bool((t.numbers(n.args[2]) or [0])[0]),
+    "Reshape": _reshapes,
+    "Slice": _slices,
+    "Unsqueeze": lambda t, n, s: bool(_places(len(s[0]) + len(_axes(t, n) or ()), _axes(t, n))),
+}
+"""Tests by operator, of operands of known types and shapes."""
 
 
-def _listed(terms: Terms, numbers: list[int] | None) -> int:
-    """Argument that lists numbers; absent where they are left out."""
-    return ABSENT if numbers is None else terms.constant(np.array(numbers, np.int64))
+_TOTAL = "Identity", "PRelu", "Shape", "Size", "declared"
+
+
+@_rule("total", *movement.SINGLE, *_TESTS, *_TOTAL, *scans.ALONG, kind="safe")
+def total(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Note that an operator fails on no values, since the shapes of its operands fit."""
+    name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
+    shapes = [each.shape for each in facts if each.shape is not None]
+    kinds, numbers = {each.elem_type for each in facts}, _axes(terms, node)
+    if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
+        fits = True
+    elif name == "declared":
+        pairs = zip(node.head.key, (*shapes, ())[0], strict=False)
+        fits = [*map(len, shapes)] == [len(node.head.key)]
+        fits &= all(a in (None, b) for a, b in pairs)
+    # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
+    elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < FIRST:
+        fits = False
+    elif name in _TESTS:
+        fits = _TESTS[name](terms, node, shapes)
+    elif name in scans.ALONG:
+        axis, rank = node.head.integer("axis"), len(shapes[0])
+        part = shapes[0][axis:][: 0 if "Softmax" in name else 1 if "Arg" in name else None]
+        fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
+        fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
+    else:
+        fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)
+        fits &= name != "PRelu" or broadcast(shapes) == shapes[0]
+    return terms.add(*node[:2], fact, node.output) if fits else None
+
+
+_rule("if-on-constant", "If", kind="safe")(
+    lambda terms, node, fact: chosen_by(terms, node.head, node.args, node.output)
+)

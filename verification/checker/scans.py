@@ -8,21 +8,24 @@ y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (..
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import onnx
 
-from .inference import Args, fact_of_output
+from .inference import fact_of_output
 from .iterations import MOST, has_one_reading, has_scalar, level_of, states_of, truth, values_in
 from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim
-from .rows import apply
+from .rows import apply, integers
 from .sizes import sizes_in
-from .terms import ABSENT, UNKNOWN, Fact, Head, Node, Terms, parts
+from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Terms, parts
 
 _OF_INPUTS = ("scan_input_axes", "scan_input_directions")
 _ROWS = ("scan_output_axes", "scan_output_directions")
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_Sizes = tuple[object, ...]
 ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"}
 """Operators along an axis that an attribute names."""
 
@@ -67,33 +70,26 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     is_odd = head.version < 9 or len({*sizes}) != 1 or not sizes[0] or min(axis, *axes) < 0
     if is_odd or node.output >= width or axis > len(row.shape or ()):
         return None
-    size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), _numbers(terms, 0))
-    size = _numbers(terms, sizes[0][0]) if isinstance(sizes[0][0], int) else size
-    keys = (0, Fact(_INT64, ()), ""), (1, Fact(_BOOL, ()), "")
-    keys += tuple([(k + 2, *terms.nodes[v].head.key[2:]) for k, v in enumerate(loop.variables)])
-    variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in keys[: 2 + count]]
-    ends = [_numbers(terms, n, 1) for n in (-1, -(1 << 63), 0, -1)]
+    size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), integers(terms, 0))
+    size = integers(terms, sizes[0][0]) if isinstance(sizes[0][0], int) else size
+    scalars = [(k, Fact(kind, ()), "") for k, kind in enumerate((_INT64, _BOOL))]
+    variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in scalars]
+    variables += [_variable(terms, v, k + 2) for k, v in enumerate(loop.variables[:count])]
+    ends = [integers(terms, [n]) for n in (-1, -(1 << 63), 0, -1)]
     rows = zip(inputs, flags, strict=True)
     turned = [apply(terms, "Slice", x, *ends) if is_turned else x for x, is_turned in rows]
     values = [*variables[2:], *[apply(terms, "Gather", x, variables[0], axis=0) for x in turned]]
-    ran = terms.ran.get((*loop.variables, *loop.outputs), [])
-    every = (*loop.outputs, *[n for term, around in ran for n in (term, *[k for k, _ in around])])
-    built = values_in(terms, loop, every, dict(zip(loop.variables, values, strict=True)))
+    built = values_in(terms, loop, loop.outputs, dict(zip(loop.variables, values, strict=True)))
     if built is None:
         return None
-    new, true = dict(zip(every, built, strict=True)), terms.constant(np.array(True))
-    outputs, find = (true, *built[: len(loop.outputs)]), terms.find
-    ran = [(find(new[n]), tuple([(find(new[k]), name) for k, name in rest])) for n, rest in ran]
-    others = terms.ran.setdefault((*variables, *outputs), ran)
-    if [(find(n), tuple([(find(k), name) for k, name in rest])) for n, rest in others] != ran:
-        return None  # another loop with these outputs has other dead nodes
+    true = terms.constant(np.array(True))
+    outputs = true, *built
     mark = "Loop body", len(variables), len(variables), len(outputs), *head.key[-1][4:]
     head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
     own, args = terms.add(*node[:2], fact, node.output), (size, true, *loop.operands[:count])
     inner = fact if not axis else row._replace(shape=(sizes[0][0], *(row.shape or ())))
-    derived = terms.add(
-        head, (*args, *variables, *outputs), terms.outside(inner, level), node.output
-    )
+    args = (*args, *variables, *outputs)
+    derived = terms.add(head, args, terms.outside(inner, level), node.output)
     terms.implied += [(own, derived), (derived, own)]
     derived = apply(terms, "Slice", derived, *ends) if is_back else derived
     return _moved_axis(terms, derived, 0, axis)
@@ -106,34 +102,47 @@ def _moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
     return apply(terms, "Transpose", term, perm=order) if start != end else term
 
 
-def _numbers(terms: Terms, number: int, *shape: int) -> int:
-    return terms.constant(np.full(shape, number, np.int64))
-
-
 def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Drop the scan outputs of other rows, and the last states that nothing else needs."""
     number, place = node.output + 1, node.output + 1 - states_of(node)
     sizes = tuple(node.head.key[-1][4:][place:][: place >= 0])
     derived = _with(terms, node, parts(node).outputs[number:][: place >= 0], sizes, fact)
-    if derived != (own := terms.add(*node[:2], fact, node.output)):
-        terms.shorter[own] = derived  # in both, the same iterations run
+    if derived is not None and derived != (own := terms.add(*node[:2], fact, node.output)):
+        new, count = parts(terms.nodes[derived]), states_of(terms.nodes[derived])
+        ends = new.operands, new.variables, new.outputs[:count]
+        # In both the same iterations run, and the same variable is the same state.
+        if all(end == old[: len(end)] for end, old in zip(ends, parts(node), strict=True)):
+            terms.shorter[own] = derived
     return derived
 
 
-def _with(terms: Terms, node: Node, rows: Args, sizes: tuple[object, ...], fact: Fact) -> int:
-    """Loop with some scan outputs, and the first states that it needs."""
-    loop, count, level = parts(node), 1 if rows else node.output + 2, level_of(terms, node)
-    # Later states need no earlier ones to keep their places.
-    while count < states_of(node) and not all(
-        terms.is_closed(each, level, *loop.variables[: 1 + count])
-        for each in (*loop.outputs[:count], *rows)
-    ):
-        count += 1
-    outputs, first = (*loop.outputs[:count], *rows), (*loop.operands, ABSENT)[: 1 + count]
-    mark = node.head.key[-1][0], 1 + count, 1 + count, len(outputs), *sizes
-    head = node.head._replace(outputs=len(outputs) - 1, key=(mark,))
-    args = (*first, *loop.variables[: 1 + count], *outputs)
-    return terms.add(head, args, fact, len(outputs) - 2 if rows else node.output)
+def _with(terms: Terms, node: Node, rows: Args, sizes: _Sizes, fact: Fact) -> int | None:
+    """Loop with some scan outputs, and the states that it needs, numbered anew."""
+    loop, level, needs = parts(node), level_of(terms, node), {0} if rows else {0, node.output + 1}
+    for _ in loop.variables:  # a state that another one needs may need further ones
+        ends = [*rows, *[loop.outputs[k] for k in needs]]
+        free = set[int]().union(*[terms.unbound(end, level) for end in ends])
+        is_odd = not free <= {*loop.variables}  # a draw, or a size of unknown origin
+        needs |= {k for k, v in enumerate(loop.variables[1:]) if is_odd or v in free}
+    order = sorted(needs)
+    old = [loop.variables[0], *[loop.variables[k + 1] for k in order]]
+    new = [_variable(terms, v, k) for k, v in enumerate(old)]
+    ends = [*[loop.outputs[k] for k in order], *rows]
+    if new != old:
+        ends = values_in(terms, loop, (*ends,), dict(zip(old, new, strict=True))) or []
+    if not ends:
+        return None
+    mark = node.head.key[-1][0], len(old), len(old), len(ends), *sizes
+    head = node.head._replace(outputs=len(ends) - 1, key=(mark,))
+    operands = [loop.operands[0], *[(*loop.operands, ABSENT)[k + 1] for k in order]]
+    number = len(ends) - 2 if rows else order.index(node.output + 1) - 1
+    return terms.add(head, (*operands, *new, *ends), fact, number)
+
+
+def _variable(terms: Terms, variable: int, number: int) -> int:
+    """Variable of another number."""
+    level, _, *rest = terms.nodes[variable].head.key
+    return terms.add(Head("variable", key=(level, number, *rest)), fact=rest[0])
 
 
 def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
@@ -145,24 +154,33 @@ def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
     return _with(terms, node, (row,), sizes, Fact(elem_type, (count, *shape)))
 
 
-def _appended(terms: Terms, node: Node) -> tuple[int, int] | None:
-    """First value of a list that a Loop returns, and the rows of its iterations."""
-    loop, place = parts(node), node.output + 1
-    count = _count(terms, node) if place < states_of(node) else None
-    for each in terms.operators(loop.outputs[place], "SequenceInsert") if count is not None else ():
-        own, start = loop.variables[place + 1], loop.operands[place + 1]
-        if len(each.args) == 2 and terms.find(each.args[0]) == terms.find(own):
-            rows = _rows(terms, node, each.args[1], count)
-            return None if rows is None else (start, rows)
-    return None
+def _changes(terms: Terms, node: Node, state: int, *joins: str) -> Iterator[tuple[str, int, int]]:
+    """Joins of a state with rows: the operator, the first state, rows of all iterations.
+
+    The join without a name takes the row in place of the state.
+    """
+    loop, size, level = parts(node), _count(terms, node), level_of(terms, node)
+    if size is None or state + 2 >= len(loop.operands):
+        return
+    start, own, end = loop.operands[state + 2], loop.variables[state + 2], loop.outputs[state + 1]
+    pairs = [("", end)] if "" in joins else []
+    for head, args, *_ in terms.operators(end, *joins):
+        is_plain = head.version > 6 and not head.integer("axis")
+        is_plain &= len(args) == 2 and ABSENT not in args
+        sides = [args, args[::-1]][: is_plain * (1 + (head.name in COMMUTATIVE))]
+        pairs += [(head.name, row) for arg, row in sides if terms.find(arg) == terms.find(own)]
+    for name, row in pairs:
+        is_row = name == "SequenceInsert" or terms.is_closed(row, level, loop.variables[0])
+        rows = _rows(terms, node, row, size) if is_row else None
+        yield from [] if rows is None else [(name, start, rows)]
 
 
 def _joined(terms: Terms, term: int, axis: int) -> int | None:
     """Term with one axis in the place of two; None where sizes are unknown."""
     shape = terms.fact(term).shape or ()
     sizes = [n for n in (*shape[:axis], -1, *shape[axis + 2 :]) if isinstance(n, int) and n]
-    target = terms.constant(np.array(sizes, np.int64))
-    return apply(terms, "Reshape", term, target) if len(sizes) == len(shape) - 1 > 0 else None
+    fits = len(sizes) == len(shape) - 1 > 0
+    return apply(terms, "Reshape", term, integers(terms, sizes)) if fits else None
 
 
 _SEQUENCES = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert")
@@ -174,7 +192,8 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
     axis, is_new = head.integer("axis"), bool(head.integer("new_axis"))
     while at != ABSENT and len(lines) <= MOST:
         loops = [every[n] for n in terms.members(at) if every[n].head.name == "Loop"]
-        (own,) = [*filter(None, [_appended(terms, n) for n in loops]), None][:1]
+        lists = [e[1:] for n in loops for e in _changes(terms, n, n.output, "SequenceInsert")]
+        (own,) = [*lists, None][:1]
         (each,) = [*terms.operators(at, *_SEQUENCES), None][:1]
         if own is not None and head.name != "SequenceAt":
             at, moved = own[0], _moved_axis(terms, own[1], 0, axis)
@@ -187,7 +206,7 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
         if each is None or (is_insert and len(each.args) > 2):
             return None
         elements, at = (each.args[1:], each.args[0]) if is_insert else (each.args[::-1], ABSENT)
-        place = _numbers(terms, axis, 1)
+        place = integers(terms, [axis])
         lines += [apply(terms, "Unsqueeze", e, place) if is_new else e for e in elements]
     whole = [line for line in lines[::-1] if line is not None]
     if at != ABSENT or axis < 0 or not 0 < len(lines) == len(whole):
@@ -208,10 +227,15 @@ def source_of(terms: Terms, node: Node, term: int) -> tuple[int, int] | None:
     return (args[0], axis) if is_row and terms.is_closed(args[0], level_of(terms, node)) else None
 
 
+def _last(terms: Terms, limit: int) -> int:
+    """Number of the iterations below a limit."""
+    return limit if sizes_in(terms, limit) else apply(terms, "Max", limit, integers(terms, 0))
+
+
 def _range(terms: Terms, limit: int) -> int:
     """Numbers of the iterations below a limit."""
-    last = limit if sizes_in(terms, limit) else apply(terms, "Max", limit, _numbers(terms, 0))
-    return apply(terms, "Range", _numbers(terms, 0), last, _numbers(terms, 1))
+    ends = integers(terms, 0), _last(terms, limit), integers(terms, 1)
+    return apply(terms, "Range", *ends)
 
 
 def _size(terms: Terms, limit: int) -> Dim:
@@ -233,6 +257,21 @@ def _count(terms: Terms, node: Node) -> Dim:
     return count if is_plain and all(truth(terms, each) for each in ends) else None
 
 
+def _counter(terms: Terms, node: Node, place: int) -> dict[int, int]:
+    """Value of a constant state or a counter in each iteration, by its variable."""
+    loop, level = parts(node), level_of(terms, node)
+    start, own, end = loop.operands[place], loop.variables[place], loop.outputs[place - 1]
+    if terms.find(own) == terms.find(end):
+        return {own: start}
+    same = terms.fact(end) == (_INT64, terms.fact(start).shape) != (_INT64, None)
+    for each in terms.operators(end, "Add") if same else ():
+        for arg, step in (each.args, each.args[::-1]):
+            if terms.find(arg) == terms.find(own) and terms.is_closed(step, level):
+                steps = apply(terms, "Mul", loop.variables[0], step)
+                return {own: apply(terms, "Add", start, steps)}
+    return {}
+
+
 def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write what is known in each iteration in its place."""
     # An iteration of a Loop runs where its condition holds. What keeps its value has the first one.
@@ -241,8 +280,8 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     own, values = terms.add(*node[:2], fact, node.output), {v: v for v in loop.variables}
     if has_scalar(terms, loop) and has_one_reading(terms, loop):
         values[loop.variables[1]] = terms.constant(np.array(True))
-    states = zip(loop.operands[2:], loop.variables[2:], loop.outputs[1:], strict=False)
-    values |= {v: operand for operand, v, end in states if terms.find(v) == terms.find(end)}
+    for place in range(2, len(loop.operands)):
+        values |= _counter(terms, node, place)
     stack = [(n, True) for n in loop.outputs[1:] if count is not None]
     visited = {ABSENT, *loop.variables[:1]}
     while stack:
@@ -264,6 +303,45 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     if args != node.args and own != (end := _written(terms, derived, {})):
         terms.written[own] = end
     return None if derived == own else derived
+
+
+SUMMED = dict.fromkeys((1, 6, 7, 11), ("Add",))
+"""Joins that a CumSum makes, by element types for which runtimes have one."""
+_REDUCED = {"And": "ReduceMin", "Or": "ReduceMax"}
+_JOINS = ("", "Concat", *_REDUCED)
+
+
+def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) -> int | None:
+    """Take a state that rows alone change from the states of all iterations.
+
+    s in Loop (n, true, a) { s = x[i] }     Concat ([a], x) [n]
+    """
+    loop, count, number, find = parts(node), states_of(node) - 1, node.output, terms.find
+    row, zero, is_last = find(loop.outputs[number + 1]), integers(terms, [0]), number < count
+    lines = zip(loop.variables[2:], loop.outputs[1 : 1 + count], strict=True)
+    places = [number] if is_last else [k for k, e in enumerate(lines) if row in map(find, e)]
+    place = (*places, count)[0]
+    for name, start, rows in _changes(terms, node, place, *joins):
+        own, shape = terms.fact(start).shape or (), (terms.fact(rows).shape or ())[1:]
+        variable = loop.variables[place + 2]
+        if name == "Concat" and is_last and own[1:] == shape[1:]:
+            whole = _joined(terms, rows, 0)
+            return None if whole is None else apply(terms, name, start, whole, axis=0)
+        if name == "Concat" or not own == shape == terms.fact(variable).shape:
+            continue
+        every = apply(terms, "Concat", apply(terms, "Unsqueeze", start, zero), rows, axis=0)
+        if name in _REDUCED:
+            every = apply(terms, "Cast", every, to=6)
+            every = apply(terms, _REDUCED[name], every, zero, keepdims=0)
+            return apply(terms, "Cast", every, to=9) if is_last else None
+        every = apply(terms, "CumSum", every, integers(terms, 0)) if name else every
+        if is_last:
+            last = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), zero)
+            return apply(terms, "Squeeze", apply(terms, "Gather", every, last, axis=0), zero)
+        if node.head.key[-1][4:][number - count :][:1] in ((), (shape,)):
+            ends = (0, -1) if row == find(variable) else (1, (1 << 63) - 1)
+            return apply(terms, "Slice", every, *[integers(terms, [n]) for n in ends], zero)
+    return None
 
 
 def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
@@ -302,7 +380,7 @@ def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
         if terms.is_closed(arg, level):
             numbers = terms.numbers(arg) if each.head.name.startswith("Reduce") else None
             if numbers is not None and place:
-                arg = terms.constant(np.array([n + (n >= 0) for n in numbers], np.int64))
+                arg = integers(terms, [n + (n >= 0) for n in numbers])
             args.append(arg)
             continue
         rows = _rows(terms, node, arg, dim)
@@ -312,7 +390,7 @@ def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
         stacks.append(rows)
         more = rank - len(own) if head.name in SINGLE or is_product else 0
         if more:
-            axes = terms.constant(np.arange(1, more + 1, dtype=np.int64))
+            axes = integers(terms, range(1, more + 1))
             args[-1] = apply(terms, "Unsqueeze", args[-1], axes)
     same = fact_of_output(terms, head, tuple(args), each.output).shape == shape
     if not stacks or not (same or head.name == "moved"):

@@ -12,7 +12,7 @@ import onnx
 from ...ir import Array
 from .folding import computed
 from .meaning import FIRST
-from .polynomials import LIMIT, Dim, add, is_multiple_of_2_64, multiply
+from .polynomials import LIMIT, Dim, add, is_at_least, is_multiple_of_2_64, multiply
 from .signs import names
 from .terms import ABSENT, Head, Node, Shape, Terms
 
@@ -41,8 +41,7 @@ def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | N
     if tensor is not None:
         if tensor.size <= _MOST_ELEMENTS:
             array = tensor.numpy()
-            numbers = _list([int(number) for number in array.flat])
-            terms.elements[root] = numbers.reshape(array.shape)
+            terms.elements[root] = _shaped(map(int, array.flat), array.shape)
         return terms.elements.get(root)
     for member in terms.members(term):
         elements = elements_of(terms, terms.nodes[member], read)
@@ -66,28 +65,15 @@ def sizes_in(terms: Terms, term: int) -> Shape | None:
     return tuple([n if isinstance(n, int) or terms.is_size(n) else None for n in elements.flat])
 
 
-def part_of_shape(shape: Sequence[Dim], start: int, end: int) -> Shape:
-    """Sizes that a Shape returns."""
-    rank = len(shape)
-    first, last = (min(max(n + rank if n < 0 else n, 0), rank) for n in (start, end))
-    return tuple(shape[first:last])
-
-
 def elements_of(terms: Terms, node: Node, read: _Read | None = None) -> Array | None:
     """Elements of one operator, which then does not fail on its operands; None if unknown."""
-    head, args = node.head, node.args
-    if not args or not (head.version or head.name == "moved"):
-        return None
-    if head.name == "Shape":
-        shape = terms.fact(args[0]).shape
-        ends = (0, 0) if shape is None else (0, len(shape))
-        ends = head.integer("start", ends[0]), head.integer("end", ends[1])
-        return None if shape is None else _list(part_of_shape(shape, *ends))
-    if head.name == "Size":
-        sizes = terms.fact(args[0]).shape
-        return None if sizes is None else _list([multiply(*sizes)]).reshape(())
-    rule = _RULES.get(head.name)
-    if rule is None:
+    (head, args, *_), rule = node, _RULES.get(node.head.name)
+    shape = terms.fact(args[0]).shape if args else None
+    if head.name == "Shape" and shape is not None:
+        return _list(shape[head.integer("start") : head.integer("end", len(shape))])
+    if head.name == "Size" and shape is not None:
+        return _shaped([multiply(*shape)], ())
+    if rule is None or not args or not head.version:
         return None
     read = {} if read is None else read
     operands = [elements_in(terms, arg, read) for arg in args]
@@ -137,21 +123,12 @@ def positions(head: Head, arrays: Sequence[Array | None], output: int) -> Array 
     return None if results is None or results[output].dtype != np.int64 else results[output]
 
 
-def _mapped(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
-    """Elements of a movement between tensors of known sizes."""
-    elements, places = operands[0], node.head.key.array()
-    digits = [digit for axis in node.head.key.axes for digit in axis]
-    if elements is None or not all(isinstance(digit, int) for digit in digits):
-        return None
-    return elements.reshape(-1)[places.reshape(-1)].reshape(places.shape)
-
-
 def _filled(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
     (shape,), value = operands, node.head.attribute("value")
     is_whole = value is not None and value.data_type in (_INT64, _BOOL)
     if shape is None or not is_whole or not all(isinstance(n, int) and n >= 0 for n in shape.flat):
         return None
-    if int(np.prod(shape)) > _MOST_ELEMENTS:
+    if math.prod(shape.flat) > _MOST_ELEMENTS:
         return None
     (element,) = onnx.numpy_helper.to_array(value).reshape(-1).tolist()
     return np.full(shape.astype(int), int(element), object)
@@ -169,8 +146,8 @@ def _combined(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Arr
         return None
     rows = zip(*[one.flat for one in grid], strict=True)
     results = [function(*row) if plain else reduce(function, row) for row in rows]
-    numbers = _list([int(each) if isinstance(each, bool) else each for each in results])
-    return numbers.reshape(grid[0].shape)
+    numbers = [int(each) if isinstance(each, bool) else each for each in results]
+    return _shaped(numbers, grid[0].shape)
 
 
 def _div(a: Dim, b: Dim) -> Dim:
@@ -183,13 +160,9 @@ def _less(a: Dim, b: Dim) -> bool | None:
     """a < b, with sizes at least 0 and below 2^63."""
     if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple):
         return None
-    if isinstance(a, int) and isinstance(b, int):
-        return a < b
-    if a == b:
-        return False
-    if isinstance(b, str) and isinstance(a, int) and a < 0:
-        return True
-    return False if isinstance(a, str) and isinstance(b, int) and b <= 0 else None
+    return (
+        True if is_at_least(1, add(b, a, -1)) else False if is_at_least(0, add(a, b, -1)) else None
+    )
 
 
 def _not(a: int | bool | None) -> bool | None:
@@ -224,11 +197,8 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(_FUNCTIONS, _combined),
     **dict.fromkeys(_MOVING, _ran),
-    "moved": _mapped,
     "ConstantOfShape": _filled,
-    "Cast": lambda terms, node, operands: (
-        operands[0] if node.head.integer("to") in (_INT64, _INT32) else None
-    ),
+    "Cast": lambda t, n, read: read[0] if n.head.integer("to") in (_INT64, _INT32) else None,
 }
 
 SIZE_OPERATORS = ("Shape", "Size", *_RULES)

@@ -18,6 +18,7 @@ from .polynomials import OWN, Dim, names_in, rename, text_of
 from .signs import carries, is_clear
 
 Shape = tuple[Dim, ...]
+Args = tuple[int, ...]
 Attributes = tuple[tuple[str, bytes], ...]
 """Attributes of an operator, serialized, in the order of their names."""
 ABSENT = -1
@@ -100,7 +101,7 @@ class Node(NamedTuple):
     """Term: an output of a head applied to terms, with its fact when it was built."""
 
     head: Head
-    args: tuple[int, ...]
+    args: Args
     output: int
     fact: Fact
 
@@ -108,9 +109,9 @@ class Node(NamedTuple):
 class Parts(NamedTuple):
     """Parts of the node of a loop."""
 
-    operands: tuple[int, ...]
-    variables: tuple[int, ...]
-    outputs: tuple[int, ...]
+    operands: Args
+    variables: Args
+    outputs: Args
 
 
 def parts(node: Node) -> Parts:
@@ -120,7 +121,7 @@ def parts(node: Node) -> Parts:
     return Parts(args[:first], args[first:last], args[last:])
 
 
-_Key = tuple[Head, int, tuple[int, ...]]
+_Key = tuple[Head, int, Args]
 
 
 class Terms:
@@ -128,7 +129,8 @@ class Terms:
 
     `merges` counts classes that were joined and sizes that were learned, `changed` names those
     classes since it was read, `elements` holds small integers by class, `known` the sums and
-    products that are sizes of tensors of the original, `free` constants that nothing has read.
+    products that are sizes of tensors of the original, `free` constants that nothing has read,
+    `table` the terms by their keys.
     Once `is_real`, terms are equal over the reals: operators on constants are out of sight then,
     since a fold may have rounded.
     """
@@ -139,7 +141,6 @@ class Terms:
         self.known: set[Dim] = set()
         self.elements, self.constants = dict[int, Array](), dict[int, Tensor]()
         self.free, self.closed = set[int](), set[int]()
-        self.ran: dict[tuple[int, ...], list[Any]] = {}
         self.implied: list[tuple[int, int]] = []
         self.written, self.shorter = dict[int, int](), dict[int, int]()
         self.infer: Callable[[Terms, int], None] = lambda terms, number: None
@@ -150,7 +151,7 @@ class Terms:
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []
         self._facts: list[Fact] = []
-        self._table: dict[_Key, int] = {}
+        self.table: dict[_Key, int] = {}
         self._tensors: dict[int, int] = {}
         self._dims: dict[Dim, Dim] = {}
         self._named: dict[int, tuple[Fact, int]] = {}
@@ -175,9 +176,9 @@ class Terms:
             self._frozen = [self.find(number) for number in range(len(self.nodes))]
             # The keys change: up to now equal terms shared one key, from now on only those that are
             # equal bit for bit may stand for each other below operators that tell zeros apart.
-            self._table.clear()
+            self.table.clear()
             for number, node in enumerate(self.nodes):
-                self._table.setdefault(self.key(node), number)
+                self.table.setdefault(self.key(node), number)
 
     def exact(self, term: int) -> int:
         """Mark that terms share which are equal bit for bit: those without zeros are, by values."""
@@ -212,7 +213,7 @@ class Terms:
         self.free -= {number}
         return None if number is None else self.constants[number]
 
-    def arrays(self, args: tuple[int, ...]) -> list[Array | None]:
+    def arrays(self, args: Args) -> list[Array | None]:
         """Values of arguments that are constants."""
         return [None if (t := self.tensor(arg)) is None else t.numpy() for arg in args]
 
@@ -235,13 +236,7 @@ class Terms:
             args = (min(args), max(args))
         return head, node.output, args
 
-    def twin(self, node: Node) -> int | None:
-        """Number of an equal application."""
-        return self._table.get(self.key(node))
-
-    def add(
-        self, head: Head, args: tuple[int, ...] = (), fact: Fact = UNKNOWN, output: int = 0
-    ) -> int:
+    def add(self, head: Head, args: Args = (), fact: Fact = UNKNOWN, output: int = 0) -> int:
         """Number of a term, which is built if there is none like it. Its unknown sizes get names of
         their own: each is one number for given values of the variables in the term."""
         # Absent operands at the end mean the same as none.
@@ -249,7 +244,7 @@ class Terms:
             args = args[:-1]
         node = Node(head, args, output, fact)
         key = self.key(node)
-        twin = self._table.get(key)
+        twin = self.table.get(key)
         if twin is not None:
             self.learn(twin, fact)
             return twin
@@ -258,7 +253,7 @@ class Terms:
         # checks it.
         if number >= MOST_TERMS:
             raise CertificateError(f"there are more than {MOST_TERMS} terms")
-        self._table[key] = number
+        self.table[key] = number
         sizes = enumerate(fact.shape or ())
         own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
         fact = Fact(fact.elem_type, None if fact.shape is None else own)
@@ -289,7 +284,7 @@ class Terms:
     def forget(self, constant: int) -> None:
         """Make a free constant a symbol: terms of its value are other ones from now on."""
         self.free.remove(constant)
-        del self._tensors[self.find(constant)], self._table[self.key(self.nodes[constant])]
+        del self._tensors[self.find(constant)], self.table[self.key(self.nodes[constant])]
 
     def merge(self, one: int, other: int) -> None:
         """Make two terms equal, and all terms that follow by congruence."""
@@ -303,8 +298,7 @@ class Terms:
                 a, b = b, a
             self.merges += 1
             self.changed.add(a)
-            tensors = [self.tensor(n) for n in (a, b)]
-            numbers = [tensor.numpy() for tensor in tensors if tensor is not None]
+            numbers = [array for array in self.arrays((a, b)) if array is not None]
             # No rule may make 1 equal to 2. A certificate that would is wrong, and so would be all
             # that follows from it.
             if len(numbers) > 1 and (self.is_exact or not np.array_equal(numbers[0], numbers[1])):
@@ -318,9 +312,9 @@ class Terms:
             self._members[a] += self._members[b]
             self.learn(a, self._facts[b])
             for number, key in zip(users, stale, strict=True):
-                if self._table.get(key) == number:
-                    del self._table[key]
-                twin = self._table.setdefault(self.key(self.nodes[number]), number)
+                if self.table.get(key) == number:
+                    del self.table[key]
+                twin = self.table.setdefault(self.key(self.nodes[number]), number)
                 if twin != number:
                     waiting.append((twin, number))
             self._users[a] += self._users[b]
@@ -348,8 +342,13 @@ class Terms:
 
     def is_closed(self, term: int, level: int, *numbers: int) -> bool:
         """Test for a term without variables of a body, but for some."""
+        return self.unbound(term, level) <= {*numbers}
+
+    def unbound(self, term: int, level: int) -> set[int]:
+        """Variables of bodies around a term, and sizes that may depend on them."""
         # A loop binds the variables of its level, wherever it is used.
         visited, stack = set[tuple[int, int]](), [(term, MOST_TERMS)]
+        unbound = set[int]()
         while stack:
             at, bound = stack.pop()
             if at == ABSENT or (at, bound) in visited:
@@ -357,15 +356,14 @@ class Terms:
             visited.add((at, bound))
             head, args, *_ = self.nodes[at]
             is_free = head.name == "variable" and level <= head.key[0] < bound
-            if head.name == "elements" or (is_free and at not in numbers):
-                return False
+            unbound |= {at} if head.name == "elements" or is_free else set()
             own = [self.nodes[arg].head.key[0] for arg in self.variables(at)]
             first = head.key[-1][2] if own else len(args)
             stack += [(arg, bound) for arg in args[:first]]
             stack += [(arg, min([bound, *own])) for arg in args[first:]]
-        return True
+        return unbound
 
-    def variables(self, term: int) -> tuple[int, ...]:
+    def variables(self, term: int) -> Args:
         """Variables of the body of a loop."""
         head = self.nodes[term].head if term != ABSENT else Head("")
         is_loop = head.name in ("Loop", "Scan") and head.key is not None

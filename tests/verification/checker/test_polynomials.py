@@ -8,6 +8,7 @@ from straightline.verification.checker.polynomials import (
     LIMIT,
     add,
     divide,
+    is_at_least,
     is_multiple_of_2_64,
     multiply,
     names_in,
@@ -32,6 +33,7 @@ def test_arithmetic_is_that_of_integers(one):
     for other, n, m in itertools.product(DIMS, (0, 1, 7, 2**63 - 1), (0, 3)):
         sizes = {"n": n, "m": m}
         a, b = number_of(one, sizes), number_of(other, sizes)
+        assert all(a >= least or not is_at_least(least, one) for least in (0, 1))
         assert number_of(add(one, other, -3), sizes) == a - 3 * b
         assert number_of(multiply(one, other), sizes) == a * b
         share = divide(multiply(one, other), other)

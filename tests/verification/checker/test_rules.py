@@ -184,6 +184,61 @@ s = Concat <axis = 0> (one, k, three) h = Expand (z, s) y = RNN <hidden_size = 3
 - <int64[2] a = {-1, 4}, int64[3] c = {-1, 2, 3}> { f = Reshape (x, a) m = MatMul (f, w)
 s = Add (b, m) y = Reshape (s, c) }
 + { m = MatMul (x, w) y = Add (b, m) }
+# states
+(float[n, 2] x, float[2] a, bool[2] b)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
+e = Identity (d) k = Gather (x, i) u = Tanh (k) }> }
++ <int64[1] o = {0}> { h = Unsqueeze (a, o) r = Tanh (x)
+q = Concat <axis = 0> (h, r) n = Shape <end = 1> (x) g = Gather (q, n) y = Squeeze (g, o) }
+# states: before each iteration
+(float[n, 2] x, float[2] a, bool[2] b)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+v, y = Loop (t, c, b) <body = l (int64 i, bool d, bool[2] s) => (bool e, bool[2] u, bool[2] r) {
+e = Identity (d) k = Gather (x, i) u = Greater (k, a) r = Identity (s) }> }
++ <int64[1] o = {0}, int64[1] m = {-1}> { h = Unsqueeze (b, o) r = Greater (x, a)
+q = Concat <axis = 0> (h, r) y = Slice (q, o, m, o) }
+# states: all
+(float[n, 2] x, float[2] a, bool[2] b)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, b) <body = l (int64 i, bool d, bool[2] s) => (bool e, bool[2] u) {
+e = Identity (d) k = Gather (x, i) g = Greater (k, a) u = And (g, s) }> }
++ <int64[1] o = {0}> { h = Unsqueeze (b, o) r = Greater (x, a)
+q = Concat <axis = 0> (h, r) i = Cast <to = 6> (q)
+l = ReduceMin <keepdims = 0> (i, o) y = Cast <to = 9> (l) }
+# states: growing
+(float[n, 2] x, float[m, 2] b)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, b) <body = l (int64 i, bool d, float[p, 2] s) => (bool e, float[q, 2] u) {
+e = Identity (d) k = Gather (x, i) g = Unsqueeze (k, o) u = Concat <axis = 0> (s, g) }> }
++ { y = Concat <axis = 0> (b, x) }
+# sums
+(float[n, 2] x, float[2] a, bool[2] b)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+v, y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u, float[2] r) {
+e = Identity (d) k = Gather (x, i) u = Add (k, s) r = Identity (u) }> }
++ <int64[1] o = {0}, int64[1] m = {1}, int64 z = {0}, int64[1] l = {9223372036854775807}> {
+h = Unsqueeze (a, o) r = Identity (x)
+q = Concat <axis = 0> (h, r) c = CumSum (q, z) y = Slice (c, m, l, o) }
+# known-variables: a counter
+(float[n, 2] x, int64[1] b, int64[1] w)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+v, y = Loop (t, c, b) <body = l (int64 i, bool d, int64[1] s) => (bool e, int64[1] u, int64[1] r) {
+e = Identity (d) k = Gather (x, i) u = Add (w, s) r = Identity (s) }> }
++ <int64 z = {0}, int64 o = {1}, int64[1] l = {1}> { h = Shape (x) t = Gather (h, z)
+i = Range (z, t, o) q = Unsqueeze (i, l) p = Mul (q, w) y = Add (b, p) }
+# row-alone: a later state
+(float[n] x, float[n] b, int64 t) <bool c = {1}> {
+- v, y = Loop (t, c, x, b) <body = l (int64 i, bool d, float[n] s, float[n] k) =>
+(bool e, float[n] u, float[n] w) { e = Identity (d) u = Sin (s) w = Tanh (k) }> }
++ y = Loop (t, c, b) <body = l (int64 i, bool d, float[n] k) => (bool e, float[n] w) {
+e = Identity (d) w = Tanh (k) }> }
+# total: of some rows
+(float[n, 3] x)
+- { y = Abs (x) }
++ <int64 z = {0}, int64[1] o = {0}, float[1, 3] f = {1, 2, 3}> { y = Abs (x)
+q = Concat <axis = 0> (f, x) c = CumSum (q, z) n = Shape <end = 1> (x) e = Gather (c, n)
+m = ReduceMax (q, o) u = Unsqueeze (q, o) }
 # row-by-row: below a limit that is no size
 (float[n, 2] x, int64 t)
 - <bool c = {1}> { y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2] r) {

@@ -9,11 +9,8 @@ from proofs import model
 from straightline.verification.checker.inference import fact_of_output
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.checker.models import execute
-from straightline.verification.checker.sizes import (
-    elements_in,
-    part_of_shape,
-    sizes_in,
-)
+from straightline.verification.checker.sizes import elements_in, elements_of, sizes_in
+from straightline.verification.checker.terms import Fact, Head, Node, Terms
 from tables import table
 
 HEAD = (
@@ -128,4 +125,9 @@ def test_elements_that_are_computed_are_known(nodes, elements):
 @pytest.mark.parametrize("start", range(-5, 6))
 @pytest.mark.parametrize("end", range(-5, 6))
 def test_a_part_of_a_shape_is_clamped(start, end):
-    assert list(part_of_shape([1, 2, 3], start, end)) == [1, 2, 3][start:end]
+    terms = Terms()
+    x = terms.add(Head("input", key="x"), fact=Fact(1, (4, "n", 5)))
+    head = head_of("Shape", "", 15, (), 1).changed(start=start, end=end)
+    first, last = (min(max(n + 3 if n < 0 else n, 0), 3) for n in (start, end))
+    elements = elements_of(terms, Node(head, (x,), 0, Fact()))
+    assert [*elements] == [4, "n", 5][first:last]
