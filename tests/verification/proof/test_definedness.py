@@ -170,6 +170,7 @@ g (float[n] x, int64 i, bool c) => (float y) {
 
 
 def test_a_call_fails_wherever_it_stands():
+    """A twin that only a branch runs is none; cut points leave nothing behind that says so."""
     inside = """y = If (c) <then_branch = a () => (float o) { o = local.taken (x, i) },
         else_branch = b () => (float o) { o = ReduceSum <keepdims = 0> (x) }>"""
     assert_open(FUNCTION % inside, FUNCTION % f"{inside} z = local.taken (x, i)", "Gather 'y'")

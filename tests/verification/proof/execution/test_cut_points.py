@@ -80,18 +80,6 @@ def test_a_node_that_may_fail_needs_its_twin():
     assert not proof_of(before, other).proved
 
 
-def test_a_twin_that_only_a_branch_runs_is_none():
-    """The attempt between cut points leaves nothing behind for the comparison of whole models."""
-    text = """<ir_version: 10, opset_import: ["" : 18, "l" : 1]>
-        g (float[n] x, int64 i, bool c) => (float y) {
-        y = If (c) <then_branch = a () => (float o) { o = l.taken (x, i) },
-            else_branch = b () => (float o) { o = ReduceSum <keepdims = 0> (x) }> %s }
-        <domain: "l", opset_import: ["" : 18]> taken (x, i) => (y) { y = Gather (x, i) }"""
-    one, other = (onnx.parser.parse_model(text % more) for more in ("", "z = l.taken (x, i)"))
-    assert not prove(one, other).proved
-    assert prove(other, one).proved
-
-
 def test_outputs_that_are_other_values_of_the_original():
     text = "g (float[N] x) => (float[N] y) { a = Exp (x) b = Tanh (a) c = Relu (b) %s }"
     before = text % "y = Relu (c)"
