@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 
 import onnx
 
-from ..ir import Model, Node, Operator, Value, normal_domain
+from ..ir import Model, Node, Operator, Tensor, Value, normal_domain
 from ..ops.builder import Builder
 from ..ops.schema_queries import schema_at
 
@@ -73,6 +73,35 @@ def compute_empty_constants(model: Model) -> int:
             graph.remove_initializer(value)
             count += 1
     return count
+
+
+def store_raw_data(model: Model) -> int:
+    """Store the numbers of initializers and attributes as raw data, and return how many changed."""
+    count = 0
+    for graph in model.graphs():
+        for value, tensor in list(graph.initializers.items()):
+            if (raw := _raw(tensor)) is not None:
+                graph.initializers[value] = raw
+                value.constant = value.constant and raw  # none for an input's default
+                count += 1
+        for node in graph.unordered_nodes():
+            tensors = {n: m.t for n, m in node.op.attributes.items() if m.HasField("t")}
+            raws = {n: raw for n, t in tensors.items() if (raw := _raw(Tensor(t))) is not None}
+            messages = [onnx.helper.make_attribute(n, raw.message()) for n, raw in raws.items()]
+            if messages:
+                others = [m for n, m in node.op.attributes.items() if n not in raws]
+                graph.set_operator(node, node.op.with_attributes([*others, *messages]))
+                count += len(messages)
+    return count
+
+
+def _raw(tensor: Tensor) -> Tensor | None:
+    """The tensor as raw data; None where it is that, or no numbers."""
+    if tensor.is_computed or tensor.is_sparse or tensor.is_external:
+        return None
+    message = tensor.message()
+    is_text = tensor.elem_type == onnx.TensorProto.STRING
+    return None if is_text or message.HasField("raw_data") else Tensor(array=tensor.numpy())
 
 
 def trim_absent_inputs(model: Model) -> bool:

@@ -11,7 +11,7 @@ from ..passes import Pass, PassContext
 from ..passes.utils.loop_conditions import isolate_conditions
 from .declarations import drop_open_declarations
 from .name_repair import name_bodies, name_colliding_nodes, name_open_sizes
-from .outputs import compute_empty_constants, end_in_nodes
+from .outputs import compute_empty_constants, end_in_nodes, store_raw_data
 from .target import Target
 
 
@@ -47,6 +47,10 @@ _REPAIRS = (
             "empty-constants",
             "{count} constants without elements are computed, as {target} needs it",
         ),
+    ),
+    _Repair(
+        *("raw_data", store_raw_data),
+        Message("raw-data", "{count} constants are stored as raw data, as {target} reads them"),
     ),
     _Repair(
         *("names_nodes", name_colliding_nodes),

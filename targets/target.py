@@ -182,6 +182,7 @@ class Target:
         own_conditions: true if a Loop's body must not return its condition unchanged.
         known_sizes: true if it compiles some operators with known sizes only.
         computes_empty: true if it reads no constants without elements of two axes or more.
+        raw_data: true if it misreads constants that are not stored as raw data.
         names_nodes: true if it names unnamed nodes by operator and number without a check for
             collisions.
         names_sizes: true if it refuses inputs with open sizes that have no names.
@@ -218,6 +219,7 @@ class Target:
     inner: frozenset[str] = frozenset()
     own_conditions: bool = False
     computes_empty: bool = False
+    raw_data: bool = False
     names_nodes: bool = False
     names_sizes: bool = False
     names_bodies: bool = False

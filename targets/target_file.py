@@ -18,7 +18,7 @@ from .target import ANY_SHAPE, Form, Opsets, Source, Target, TargetError, Tried
 
 _FLAGS = (
     *("functions", "own_outputs", "own_conditions", "names_nodes", "names_sizes"),
-    *("names_bodies", "computes_empty"),
+    *("names_bodies", "computes_empty", "raw_data"),
     *("known_sizes", "known_declarations", "short_integers", "standard", "raises"),
 )
 _ATTRIBUTE_LISTS = ("written", "unwritten")

@@ -141,6 +141,22 @@ def test_constants_without_elements_are_computed(wanted):
     assert ((0, 2) in sizes) != wanted and (0,) in sizes
 
 
+def test_halves_are_stored_as_raw_data():
+    """tinygrad (0.14.0) reads the bits of those in int32_data as numbers."""
+    half, none = (onnx.helper.make_tensor("k", t, [n], [2.5] * n) for t, n in ((10, 1), (1, 0)))
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float16[1] x, float[1] z)
+        => (float16[1] y, float[0] w) { a = Add (x, k)  c = Constant () y = Add (a, c)
+        w = Add (z, e) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.extend([half, none])
+    model.graph.initializer[1].name = "e"
+    model.graph.node[1].attribute.append(onnx.helper.make_attribute("value", half))
+    feed = {"x": np.ones(1, np.float16), "z": np.ones(1, np.float32)}
+    outcome = fitted(model, lacking(raw_data=True), feed, passes=())
+    stored = [*outcome.model.graph.initializer, outcome.model.graph.node[1].attribute[0].t]
+    assert all(t.HasField("raw_data") for t in stored) and not outcome.untaken
+
+
 def test_absent_inputs_at_the_end_are_not_written():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""

@@ -18,6 +18,7 @@ CASES = {
         BRANCHES.format("", "f").replace("u)", "u) <float[2] u = {3, 4}>", 1),
     ),
     "computes_empty": ("float[m, 2] x", "z = Concat <axis = 0> (k, x)"),
+    "raw_data": ("float[2] x", "z = Add (k, x)"),
     "names_nodes": ("float[2] x", "[Neg_1] a = Neg (x) z = Exp (a)"),
     "names_sizes": ("float[?, 2] x", "z = Neg (x)"),
     "names_bodies": BRANCH,
@@ -25,6 +26,7 @@ CASES = {
 }
 """By key the inputs and the nodes of a model that the repair changes."""
 DECLARED = {"known_declarations": "<float[n] a>", "computes_empty": "<float[0, 2] k = {}>"}
+DECLARED["raw_data"] = "<float[2] k = {3, 4}>"
 OUTPUTS = dict.fromkeys(("computes_empty", "names_sizes"), "[r, 2]")
 OUTPUTS["known_declarations"] = "[n]"
 FEEDS = {
