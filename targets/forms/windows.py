@@ -72,15 +72,23 @@ def _padding(draft: NodeDraft, length: int | None, size: int, stride: int) -> in
     return max((math.ceil(length / stride) - 1) * stride + size - length, 0)
 
 
-@decomposes("ConvTranspose", where=lambda node, _: "output_shape" in node.op.attributes)
+def _names_output(node: Node, _: Types) -> bool:
+    side: bytes = node.attribute("auto_pad", b"NOTSET")
+    return "output_shape" in node.op.attributes or side.startswith(b"SAME")
+
+
+@decomposes("ConvTranspose", where=_names_output)
 def pad_to_output(draft: NodeDraft) -> Sequence[Value | None]:
     """A transposed kernel with pads in the place of the sizes of its result."""
     kernel, lengths, sizes = _kernel(draft), draft.shape(), draft.attribute("output_shape")
     axes = len(kernel)
     ones, zeros = [1] * axes, [0] * axes
-    if lengths is None or None in lengths[2:] or not len(lengths[2:]) == axes == len(sizes):
-        draft.refuse_unknown("the size that it slides over")
     steps, dilations = (draft.attribute(name) or ones for name in ("strides", "dilations"))
+    count = len(sizes or steps)
+    if lengths is None or None in lengths[2:] or not len(lengths[2:]) == axes == count:
+        draft.refuse_unknown("the size that it slides over")
+    # Of the same size means one window for each stride.
+    sizes = sizes or [(n or 0) * s for n, s in zip(lengths[2:], steps, strict=True)]
     more = draft.attribute("output_padding") or zeros
     rows = zip(lengths[2:], kernel, steps, dilations, more, sizes, strict=True)
     less = [s * ((n or 0) - 1) + m + (k - 1) * d + 1 - size for n, k, s, d, m, size in rows]
