@@ -164,7 +164,8 @@ class Session:
         """Whether it is the mutant that did this, and not the same without it."""
         key = (caught, mutant.path if self._runs_at_import(mutant) else "")
         if key not in self._due:
-            tests = [caught] if caught in self._items else chosen
+            # With those before it: what they draw from a generator that a file shares counts, too.
+            tests = chosen[: chosen.index(caught) + 1] if caught in chosen else chosen
             original = (ROOT / mutant.path).read_text()
             self._due[key] = self._catch(mutant, original, tests) is None
             if not self._due[key]:
