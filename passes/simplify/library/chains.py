@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....analysis.shapes.inference import ShapeInference
+from ....facts.fact import Fact
+from ....ir import Node
 from ..rules.match import Match
 from ..rules.registry import shipped
 from ..rules.rule import Rule
+
+
+def _is_empty(fact: Fact, axis: int) -> bool:
+    """Test for a size of 0 along an axis."""
+    shape = fact.shape
+    return shape is not None and -len(shape) <= axis < len(shape) and shape[axis].value == 0
 
 
 @shipped
@@ -18,6 +27,32 @@ class ConcatOfConcat(Rule):
         y = Concat <axis = @a> (xs..., t, zs...)
     }"""
     after = "(xs, ys, zs) => (y) { y = Concat <axis = @a> (xs..., ys..., zs...) }"
+
+
+@shipped
+class ConcatOfEmpty(Rule):
+    """Drop a part of a Concat that has no elements."""
+
+    before = (
+        "(xs..., x, e, zs...) => (y) { y = Concat <axis = @a> (xs..., x, e, zs...) }",
+        "(xs..., x, e, zs...) => (y) { y = Concat <axis = @a> (xs..., e, x, zs...) }",
+    )
+    after = "(xs, x, zs) => (y) { y = Concat <axis = @a> (xs..., x, zs...) }"
+    sizes = ("numbers",)
+
+    def may_match(self, node: Node, inference: ShapeInference) -> bool:
+        """Require a part without elements."""
+        axis = node.attribute("axis", 1)
+        return any(v is not None and _is_empty(inference.fact(v), axis) for v in node.inputs)
+
+    def where(self, match: Match) -> bool:
+        """Require a size of 0 along the axis."""
+        return _is_empty(match.fact("e"), match["a"])
+
+    def cases(self, ranks: Any) -> list[dict[str, Any]]:
+        """Take each axis."""
+        empty = "Slice <starts = [0], ends = [0], axes = [%d], steps = [1]> (x)"
+        return [{"a": a, "e": empty % a} for a in range(-1, ranks["x"])]
 
 
 @shipped

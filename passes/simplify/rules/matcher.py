@@ -127,7 +127,7 @@ class Matcher:
 
     def matches(self, scope: Scope, node: Node) -> Iterator[Match]:
         """Yield the matches at a node; the conditions of the rule hold."""
-        if not self._may_match(scope, node):
+        if not self._may_match(scope, node) or not self.rule.may_match(node, scope.inference):
             return
         states = self._flat if self._is_flat else self._states
         for values, attributes, nodes in states(scope, node):

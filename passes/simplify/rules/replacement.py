@@ -71,12 +71,18 @@ class PatternReplacement:
         return True
 
     def pays(self) -> bool:
-        """Test that it costs less: fewer nodes, or as many that cost less."""
+        """Test that it costs less: fewer nodes, or as many that cost less or read less."""
         added = [node for node in self.result.nodes if not self._is_folded(node)]
-        before = len(self.removed), sum(weight(node.op_type) for node in self.removed)
-        after = len(added), sum(weight(node.op_type) for node in added)
+        read = sum(len(node.inputs) for node in self.removed)
+        reads = sum(self._count(operand) for node in added for operand in node.inputs)
+        before = len(self.removed), sum(weight(node.op_type) for node in self.removed), read
+        after = len(added), sum(weight(node.op_type) for node in added), reads
         # Strictly less, or two rules could undo each other for ever.
         return after < before and not self._grows()
+
+    def _count(self, operand: Operand) -> int:
+        """The number of values that an operand stands for."""
+        return len(self.match.several(operand.name)) if operand.kind == "many" else 1
 
     def _removed(self) -> list[Node]:
         """The matched nodes that nothing needs afterwards."""

@@ -7,12 +7,16 @@ import itertools
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....definitions.pattern import Pattern, RuleError, Variable, parse_pattern
 from ....facts.notions import NOTIONS, Equality
 from ....ir.lazy import lazy_property
 from .match import Match
+
+if TYPE_CHECKING:
+    from ....analysis.shapes.inference import ShapeInference
+    from ....ir import Node
 
 _MOST_PERMUTATIONS = 6
 
@@ -93,6 +97,10 @@ class Rule:
     def summary(self) -> str:
         """The first line of the docstring."""
         return (type(self).__doc__ or "").strip().partition("\n")[0]
+
+    def may_match(self, node: Node, inference: ShapeInference) -> bool:
+        """Test the root at little cost, before operands are matched in every way."""
+        return True
 
     def where(self, match: Match) -> bool:
         """Decide on a match, and bind the variables that only the text after has."""

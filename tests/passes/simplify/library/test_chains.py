@@ -29,6 +29,22 @@ def test_concats_along_one_axis_are_one():
     assert operators(text % 1) == ["Concat"]
 
 
+SPLIT = "n = Shape <end = 1> (x) s = Concat <axis = 0> (n, zero) e = ConstantOfShape (s)"
+
+
+@table(
+    ("t = Exp (x) y = Concat <axis = 1> (t, e)", ["Exp"]),
+    ("t = Exp (x) y = Concat <axis = -1> (e, t)", ["Exp"]),
+    ("t = Exp (x) y = Concat <axis = 1> (x, e, t, e)", ["Exp", "Concat"]),
+    ("y = Concat <axis = 1> (e, e)", ["Shape", "Concat", "ConstantOfShape"]),
+    ("y = Concat <axis = 0> (x, r)", ["Slice", "Concat"]),  # no element only where N is below 3
+)
+def test_parts_without_elements(nodes, left):
+    constants = "<int64[1] zero = {0}, int64[1] two = {2}, int64[1] last = {9}>"
+    text = f"{constants} {{ {SPLIT} r = Slice (x, two, last, zero) {nodes} }}"
+    assert operators(text) == left
+
+
 def test_a_second_relu():
     assert operators("{ t = Relu (x) u = Relu (t) y = Relu (u) }") == ["Relu"]
 
