@@ -121,7 +121,7 @@ def _with(terms: Terms, node: Node, rows: Args, sizes: _Sizes, fact: Fact) -> in
     loop, level, needs = parts(node), level_of(terms, node), {0} if rows else {0, node.output + 1}
     for _ in loop.variables:  # a state that another one needs may need further ones
         ends = [*rows, *[loop.outputs[k] for k in needs]]
-        free = set[int]().union(*[terms.unbound(end, level) for end in ends])
+        free = {each for end in ends for each in terms.unbound(end, level)}
         is_odd = not free <= {*loop.variables}  # a draw, or a size of unknown origin
         needs |= {k for k, v in enumerate(loop.variables[1:]) if is_odd or v in free}
     order = sorted(needs)

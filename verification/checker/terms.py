@@ -342,13 +342,12 @@ class Terms:
 
     def is_closed(self, term: int, level: int, *numbers: int) -> bool:
         """Test for a term without variables of a body, but for some."""
-        return self.unbound(term, level) <= {*numbers}
+        return all(at in numbers for at in self.unbound(term, level))
 
-    def unbound(self, term: int, level: int) -> set[int]:
+    def unbound(self, term: int, level: int) -> Iterator[int]:
         """Variables of bodies around a term, and sizes that may depend on them."""
         # A loop binds the variables of its level, wherever it is used.
         visited, stack = set[tuple[int, int]](), [(term, MOST_TERMS)]
-        unbound = set[int]()
         while stack:
             at, bound = stack.pop()
             if at == ABSENT or (at, bound) in visited:
@@ -356,12 +355,12 @@ class Terms:
             visited.add((at, bound))
             head, args, *_ = self.nodes[at]
             is_free = head.name == "variable" and level <= head.key[0] < bound
-            unbound |= {at} if head.name == "elements" or is_free else set()
+            if head.name == "elements" or is_free:
+                yield at
             own = [self.nodes[arg].head.key[0] for arg in self.variables(at)]
             first = head.key[-1][2] if own else len(args)
             stack += [(arg, bound) for arg in args[:first]]
             stack += [(arg, min([bound, *own])) for arg in args[first:]]
-        return unbound
 
     def variables(self, term: int) -> Args:
         """Variables of the body of a loop."""
