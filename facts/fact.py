@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -82,6 +83,20 @@ class Fact:
         if self.content is None:
             raise ValueError("the elements are not followed")
         return self.content
+
+    @property
+    def slots(self) -> Content:
+        """The content, or as many unknown elements as the tensor has.
+
+        Raises:
+            ValueError: their number is not known, or large.
+        """
+        sizes = [] if self.content is not None else [dim.value for dim in self.dims]
+        if self.content is not None or None in sizes:
+            return self.elements
+        if math.prod(sizes) > MAX_CONTENT:  # type: ignore[arg-type]
+            raise ValueError("the elements are too many to follow")
+        return np.full(sizes, None, dtype=object)  # type: ignore[arg-type]
 
     @property
     def truth(self) -> bool | None:

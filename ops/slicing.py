@@ -52,7 +52,9 @@ class Concat(NoLarger, PassesAxes):
         return [tuple(first)]
 
     def content(self, node: Node, inputs: Sequence[Fact]) -> Content | None:
-        return np.concatenate([fact.elements for fact in inputs], node.attribute("axis", 1))
+        if all(fact.content is None for fact in inputs):
+            return None
+        return np.concatenate([fact.slots for fact in inputs], node.attribute("axis", 1))
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [functools.reduce(join, [operand.bounds for operand in inputs])]

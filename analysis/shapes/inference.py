@@ -167,7 +167,7 @@ class ShapeInference:
                 # change any of them.
                 if node.bodies:
                     for body in node.graphs():
-                        self._forget_inside(body)
+                        self.forget_inside(body)
                 elif before is inputs and not improved:
                     continue
                 if improved.isdisjoint(inputs) and (
@@ -207,7 +207,7 @@ class ShapeInference:
             else:
                 facts[value] = fact
 
-    def _forget_inside(self, body: Graph) -> None:
+    def forget_inside(self, body: Graph) -> None:
         """Drop the facts of a body, which hold for the iterations of a loop together."""
         for graph in body.walk():
             for node in graph.unordered_nodes():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import onnx
 
 from ...analysis.iterations.block_places import computes_blocks
-from ...analysis.iterations.trip_count import always_holds
+from ...analysis.iterations.trip_count import always_holds, skip_identities
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_iterations import runs_certainly
@@ -460,6 +460,8 @@ def _size(split: Node, length: Dimension, inference: ShapeInference) -> int | No
     if split_sizes is None:
         return 1 if split.attribute("keepdims", 1) else None
     sizes = integers(inference.fact(split_sizes))
+    if sizes is None and _are_ones(split_sizes):
+        return 1
     if sizes is None or not sizes.size or bool((sizes != sizes.reshape(-1)[0]).any()):
         return 0
     size = int(sizes.reshape(-1)[0])
@@ -467,6 +469,15 @@ def _size(split: Node, length: Dimension, inference: ShapeInference) -> int | No
         return 1
     # A remainder would be a part of another size.
     return size if size > 0 and length.value is not None and length.value % size == 0 else 0
+
+
+def _are_ones(sizes: Value) -> bool:
+    """Test for sizes of 1, as many as run time decides."""
+    node = skip_identities(sizes).producer
+    if node is None or not node.is_op("ConstantOfShape") or node.op.references:
+        return False
+    tensor = node.attribute("value")
+    return tensor is not None and onnx.numpy_helper.to_array(tensor).reshape(-1).tolist() == [1]
 
 
 def read_tensors(graph: Graph, inference: ShapeInference) -> bool:

@@ -70,6 +70,12 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
 
 def _read(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
     """Emit a sequence operator's output from the rows; None for other operators."""
+    split = node.input(0).producer  # type: ignore[union-attr]
+    assert split is not None
+    if len(split.inputs) > 1:  # blocks of different sizes
+        axes = node.attribute("axis"), split.attribute("axis", 0)
+        is_whole = node.is_op("ConcatFromSequence") and not node.attribute("new_axis", 0)
+        return rows if is_whole and axes[0] % len(shape) == axes[1] else None
     if node.is_op("ConcatFromSequence"):
         return _concat(node, rows, shape, emit)
     label = node.output().name

@@ -37,6 +37,7 @@ from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.loop_view import LoopView, State
 from ..iteration.places import Index, Places, moves_before, unmoved
+from ..iteration.repeated_rows import Repeat, find_repeat, repeat_rows
 from ..iteration.row_accesses import reduction_of
 from ..utils.stacked_rows import concat_rows
 
@@ -147,11 +148,12 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
     if node.is_op("Concat") and len(node.inputs) == 2:
         one, other = node.inputs
         element = other if one is state.argument else one
-        return None if element is None else Write(state, node, element)
+        write = None if element is None else Write(state, node, element)
+        return write and _repeated(write, node.attribute("axis"), places)
     if first is not state.argument:
         return None
     if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
-        return Write(state, node, others[0])
+        return _repeated(Write(state, node, others[0]), None, places)
     if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
         test = places.is_injective if node.is_op("ScatterND") else places.is_one_number
@@ -163,6 +165,15 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
         last = dataclasses.replace(write, reduction="last")
         return last if is_supported and _has_places(last, places) else None
     return None
+
+
+def _repeated(write: Write, axis: int | None, places: Places) -> Write:
+    """Return the write of the row that a block repeats, if there is one."""
+    body = write.state.argument.graph
+    repeat = None if body is None else find_repeat(write.element, axis, body, places.inference)
+    if repeat is None:
+        return write
+    return dataclasses.replace(write, element=repeat.row, reads=repeat.nodes, repeat=repeat)
 
 
 def _inserts_first(node: Node) -> bool:
@@ -322,6 +333,8 @@ class FinalValue:
         """
         write = self._write
         rows = self._let_in(self._feeding.every(self._element, write.element.name))
+        if write.repeat is not None:
+            return self._repeated(rows, write.repeat)
         if write.node.is_op("SequenceInsert"):
             return self._as_sequence(self._interleaved(rows))
         if write.node.is_op("Concat"):
@@ -337,6 +350,29 @@ class FinalValue:
         flags = emit.add("Reshape", every, "flags")
         flags = emit.add("Not", [flags], "flags") if self._write.negated else flags
         return emit.add("Compress", [rows, flags], "let_in", axis=0)
+
+    def _repeated(self, rows: Value, repeat: Repeat) -> Value:
+        """Emit the initial state and the copies of all rows."""
+        write, emit = self._write, self._emit
+        sizes = self._feeding.every(self._operand(repeat.sizes), repeat.sizes.name)
+        place = emit.integer(repeat.place, "place")
+        counts = self._let_in(emit.add("Gather", [sizes, place], "counts", axis=1))
+        is_last = write.node.is_op("Concat") and write.node.input(0) is write.state.argument
+        if not (is_last or self._is_appended()):
+            rows, counts = (self._feeding.reverse(each) for each in (rows, counts))
+        copies = repeat_rows(repeat, rows, counts, emit)
+        initial = write.state.initial
+        if write.node.is_op("Concat"):
+            parts = [self._feeding.same(initial).value, copies]
+            return emit.concat(parts if is_last else parts[::-1], repeat.axis, self._label)
+        if self._feeding.inference.fact(initial).count != 0:
+            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+        split = Operator.make("SplitToSequence", axis=repeat.axis)
+        return emit.apply(split, [copies, counts], self._label)
+
+    def _is_appended(self) -> bool:
+        node = self._write.node
+        return node.is_op("SequenceInsert") and not _inserts_first(node)
 
     # Sequences -----------------------------------------------------------------------------------
 

@@ -251,7 +251,8 @@ class NodeBatcher(abc.ABC):
     def _with_content(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
         """The fact of the first output, with elements that follow from the iteration number."""
         facts = [Fact() if operand is None else operand.fact for operand in operands]
-        if fact.content is not None or all(operand_fact.content is None for operand_fact in facts):
+        is_full = fact.content is not None and all(each is not None for each in fact.content.flat)
+        if is_full or all(operand_fact.content is None for operand_fact in facts):
             return fact
         magnitudes = self.inference.symbols.magnitudes
         content = content_of(node, facts, fact.elem_type, magnitudes)

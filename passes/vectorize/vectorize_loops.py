@@ -71,6 +71,8 @@ class VectorizeLoops(SitePass):
         changes = [read_tensors(body, inference) for body in node.graphs()]
         if any(changes):
             site.rewritten(_ROWS())
+            for body in node.graphs():  # of rows, more is known than of parts
+                inference.forget_inside(body)
         loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""

@@ -216,6 +216,16 @@ def test_content_tells_the_shape():
     assert list(found.content) == [N, N]
 
 
+def test_a_concat_follows_the_elements_that_are_known():
+    sizes = [Dimension.constant(number) for number in (1, 4)]
+    one, four = (Fact(INT64, (sizes[0],), np.array([size], object)) for size in sizes)
+    (fact,) = facts_of("Concat", [one, Fact(INT64, (sizes[0],)), four], {"axis": 0})
+    assert list(fact.content) == [sizes[0], None, sizes[1]]
+    for unknown in (Fact(INT64, (N,)), Fact(INT64)):  # of an unknown number
+        (fact,) = facts_of("Concat", [one, unknown], {"axis": 0})
+        assert fact.content is None
+
+
 def test_onnx_infers_an_output_without_a_rule():
     facts = facts_of("Dropout", [Fact(FLOAT, (N,))], outputs=2)
     assert [(fact.elem_type, fact.shape) for fact in facts] == [(FLOAT, (N,)), (BOOL, (N,))]
