@@ -121,6 +121,8 @@ class Vetoes:
 NONE = Vetoes()
 ALARMS = ("internal-error", "refuted-rewrite", "invalid-rewrite")
 """Codes of failures that a caller must hear of: straightline is at fault."""
+_numbers = itertools.count()
+"""Numbers of hidden operators, each once in a process."""
 _current: contextvars.ContextVar[Vetoes | None] = contextvars.ContextVar("vetoes", default=None)
 
 
@@ -195,25 +197,29 @@ def _nodes_at(places: Collection[Place], model: Model) -> Iterator[Node]:
 
 @contextlib.contextmanager
 def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iterator[None]:
-    """Give nodes operators that no pass knows; their copies get the originals back, too."""
+    """Give nodes operators that no pass knows; their copies get the originals back, too.
+
+    A pass of passes hides nodes around its own passes, which may hide more.
+    """
     originals: dict[str, Operator] = {}
+    nodes = [node for node in nodes if not is_hidden(node)]
     declared = _declare_outputs(nodes, model)
     versions: dict[Model | Function, dict[str, int]] = {}
-    for number, node in enumerate(nodes):
+    for node in nodes:
         assert node.graph is not None
-        op, root = node.op, node.graph.root
-        originals[str(number)] = op
+        op, root, number = node.op, node.graph.root, str(next(_numbers))
+        originals[number] = op
         if op.domain in root.opset_imports:
             versions.setdefault(root, {})[op.domain] = root.opset_imports[op.domain]
         # Bodies stay attributes of the hidden operator, so passes still see and rewrite what is
         # inside.
-        hidden = Operator(f"{_KEPT}{op.op_type}", op.attributes, _DOMAIN, str(number), op.extra)
+        hidden = Operator(f"{_KEPT}{op.op_type}", op.attributes, _DOMAIN, number, op.extra)
         node.graph.set_operator(node, hidden)
     context.analyses.invalidate()
     yield
     for graph in model.graphs():
         for node in graph.unordered_nodes():
-            if is_hidden(node):
+            if is_hidden(node) and node.op.overload in originals:
                 op = originals[node.op.overload]
                 # A pass has rewritten a body of the node meanwhile: the operator comes back with
                 # the new one.

@@ -39,11 +39,13 @@ def lossy_selects(model: Model, places: Sequence[int] = (1,)) -> Iterator[Node]:
         model: the model.
         places: the inputs that may lose it.
     """
-    types = ElementTypes()
+    types, by_calls = ElementTypes(), None
     for node in [node for graph in model.graphs() for node in graph.nodes_of("Where")]:
         operands = [ValueOperand(_input(node, place), types) for place in places]
         if any(map(may_hold_negative_zero, operands)) and tells_signs(node.output()):
-            yield node
+            by_calls = by_calls or Types(model)  # the operands of a function have types in calls
+            if by_calls.elem_type(_input(node, 1)) in (*FLOATS, None):
+                yield node
 
 
 def keep_signs(model: Model, old: Container[Operator]) -> None:

@@ -63,8 +63,8 @@ def fields() -> str:
 
 def _head_of_fields() -> Iterator[str]:
     yield '"""Fields of the options of a transformation, and keywords for type checkers."""'
-    yield from ("", _NOTICE, "", "from __future__ import annotations", "", "import dataclasses")
-    yield from ("import os", "from collections.abc import Iterable, Mapping")
+    yield from ("", _NOTICE, "", "from __future__ import annotations", "", "import os")
+    yield "from collections.abc import Iterable, Mapping"
     yield from ("from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict", "")
     yield "from ..analysis.iterations.trip_count import AbsentCond"
     yield "from ..display import OnProgress"
@@ -74,6 +74,7 @@ def _head_of_fields() -> Iterator[str]:
     yield "from ..passes import Pass, Pipeline"
     yield "from ..passes.costs.goal import GoalName"
     yield "from ..passes.costs.table import Costs"
+    yield "from ..records import field, record"
     yield "from ..verification.runs.options import Unproved, Verify"
     yield "from .assumptions import Branches, Maxima"
     yield "from .specialize import Values"
@@ -87,7 +88,7 @@ def _head_of_fields() -> Iterator[str]:
 
 
 def _fields() -> Iterator[str]:
-    yield from ("", "", "@dataclasses.dataclass(frozen=True)", "class OptionFields:")
+    yield from ("", "", "@record(frozen=True)", "class OptionFields:")
     yield '    """Options of a transformation, as `straightline.transform` documents them."""'
     yield ""
     for option in (o for o in OPTIONS if o.type and o.name not in _OF_FIELDS):
@@ -96,9 +97,9 @@ def _fields() -> Iterator[str]:
             type_ == "Branches | None"
         ):
             type_ = type_.removesuffix(" | None")
-            default = "dataclasses.field(default_factory=dict)"
+            default = "field(default_factory=dict)"
         yield f"    {option.name}: {type_} = {default}"
-    yield "    pass_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)"
+    yield "    pass_options: Mapping[str, Any] = field(default_factory=dict)"
 
 
 def _keywords() -> Iterator[str]:

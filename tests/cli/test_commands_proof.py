@@ -154,8 +154,8 @@ def test_a_proof_without_replay_has_an_exit_code_of_its_own(folder, run):
     assert document["exit"] == 0 and document["verification"]["proof"]["replayed"] is True
     (folder / "out.onnx").unlink()
     scan = """g (float[n, 2] x, float[2] h) => (float[n, 2] y) { a, y = Scan <num_scan_inputs = 1,
-        body = b (float[2] s, float[2] r) => (float[2] t, float[2] u) { t = Add (s, r)
-        u = Identity (t) }> (h, x) }"""
+        body = b (float[2] s, float[2] r) => (float[2] t, float[2] u) { q = Mul (s, h)
+        t = Add (q, r) u = Identity (t) }> (h, x) }"""
     onnx.save(onnx.parser.parse_model(HEADER + scan), folder / "loop.onnx")
     result = run(*words, "--passes", "accelerate")
     document = json.loads(result.stdout)

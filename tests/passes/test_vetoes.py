@@ -67,6 +67,17 @@ def test_copies_of_a_hidden_construct_are_shown_again():
     assert kinds(model).count("Loop") == 2
 
 
+def test_a_pass_in_a_pass_hides_more():
+    model, context = loaded(NESTED), PassContext()
+    before = [node.op for node in model.graph.nodes()]
+    two, first, second = model.graph.nodes()
+    with heeding_vetoes(UnrollLoops(), model, context, [two, first]):
+        with heeding_vetoes(EliminateIdentities(), model, context, [first, second]):
+            assert kinds(model) == ["kept_Constant", "kept_Loop", "kept_Loop"]
+        assert kinds(model) == ["kept_Constant", "kept_Loop", "Loop"]
+    assert [node.op for node in model.graph.nodes()] == before
+
+
 def test_a_veto_is_one_on_a_pass_and_a_path():
     for vetoes in (on(UnrollLoops(), "Loop", "q"), on(EliminateIdentities(), "Loop", "y"), NONE):
         model = loaded(LOOP)
