@@ -63,9 +63,9 @@ def require_form(
         if not (fault or value) and op_type in _RESTRICTED:
             value = _value_fault(node, version)
         if value and op_type in _ACCEPTED and not is_rewrite:
-            faults.add(f"{op_type} {value}")
-        elif value and f"{op_type} {value}" not in faults:
-            fault = value
+            faults.add(value)
+        elif op_type not in _ACCEPTED or value not in faults:
+            fault = fault or value
     if fault:
         raise InvalidError(f"{label(node)} {fault} in opset {version}")
 
@@ -131,8 +131,8 @@ def _value_fault(node: onnx.NodeProto, version: int) -> str:
 
 
 _ACCEPTED = frozenset(["ScatterElements", "ScatterND"])
-"""Operators of which onnxruntime accepts later values: PyTorch writes reduction = "max" in opset
-16, which the specification has from 18 on."""
+"""Operators of which onnxruntime accepts later values, in both alike: PyTorch writes reduction =
+"max" in opset 16, which the specification has from 18 on."""
 _FLAGS = frozenset([
     "align_corners", "allowzero", "antialias", "batch_axis", "broadcast", "ceil_mode",
     "center_point_box", "count_include_pad", "detect_negative", "detect_positive",

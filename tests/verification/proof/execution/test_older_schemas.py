@@ -169,6 +169,12 @@ def test_a_reduction_that_the_original_has_early_is_no_fault_of_either_model():
         for rest in ("t = Neg (s) y = Neg (t)", "y = Identity (s)")
     ]
     assert prove(*pair).proved
+    one = "int64[1] k = {1}"
+    by_tuples = onnx.parser.parse_model(
+        f"{header} => (float[3] y) <{one}> {{ j = Unsqueeze (i, k)"
+        ' s = ScatterND <reduction = "max"> (x, j, u) y = Identity (s) }'
+    )
+    assert prove(pair[0], by_tuples, equality="reals").status != "refuted"
     plain = early.replace(' <reduction = "max">', "")
     without = onnx.parser.parse_model(f"{header} => (float[3] y) {{ {plain} y = Neg (s) }}")
     other = onnx.parser.parse_model(f"{header} => (float[3] y) {{ {early} y = Neg (s) }}")
