@@ -31,6 +31,7 @@ _SIZES = ["--shape", "x=2,6", "--set", "sr=16000"]
 _TRIES = 3
 """Builds until one ends: Zensical 0.0.73 stops watching after 100 ms without a page to read, which
 a busy machine needs before the first one, and fails with "Watcher disconnected"."""
+_RECORD = re.compile(r"^@record\b", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -66,18 +67,25 @@ def write_examples(folder: Path) -> None:
             subprocess.run(run, cwd=name, check=True, stdout=subprocess.DEVNULL)
 
 
-def link_package(folder: Path) -> None:
-    """Show the modules of the package under its name, for docstrings.
+def copy_package(folder: Path) -> None:
+    """Copy the modules of the package under its name, for docstrings.
 
     The root is the package: a link to it would also show the tests, the tools and the virtual
-    environment, which take ten times as long to walk.
+    environment, which take ten times as long to walk. griffe finds the parameters of dataclasses,
+    which records are, by the name of their decorator.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    modules = [ROOT / "__init__.py", *(path.parent for path in ROOT.glob("*/__init__.py"))]
-    for module in modules:
+    shutil.copy(ROOT / "__init__.py", folder)
+    for module in (path.parent for path in ROOT.glob("*/__init__.py")):
         if module.name not in ("dev", "tests"):
-            (folder / module.name).symlink_to(module)
+            shutil.copytree(module, folder / module.name)
+    for path in folder.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        plain = _RECORD.sub(r"@dataclasses.dataclass", text)
+        if plain != text:
+            future = "from __future__ import annotations\n"
+            path.write_text(plain.replace(future, f"{future}import dataclasses\n", 1), "utf-8")
 
 
 def from_the_root(text: str) -> str:
@@ -122,7 +130,7 @@ def build(command: list[str], pages: int) -> int:
 
 def main() -> int:
     """Build the site; a warning is an error."""
-    link_package(PACKAGE)
+    copy_package(PACKAGE)
     print("pages", flush=True)
     copy_pages(PAGES)
     print("examples", flush=True)
