@@ -299,10 +299,14 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
     Raises:
         Unbatchable: a type that onnxruntime does not support.
     """
-    if elem_type not in _SPLIT:
-        raise Unbatchable(f"makes a sequence '{label}' of a type that SplitToSequence lacks")
+    _require_split(elem_type, label)
     split = Operator.make("SplitToSequence", axis=0, keepdims=0)
     return feeding.emit.apply(split, [rows], label)
+
+
+def _require_split(elem_type: int, label: str) -> None:
+    if elem_type not in _SPLIT:
+        raise Unbatchable(f"makes a sequence '{label}' of a type that SplitToSequence lacks")
 
 
 class FinalValue:
@@ -367,6 +371,7 @@ class FinalValue:
             return emit.concat(parts if is_last else parts[::-1], repeat.axis, self._label)
         if self._feeding.inference.fact(initial).count != 0:
             raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+        _require_split(self._element.fact.elem_type, self._label)
         split = Operator.make("SplitToSequence", axis=repeat.axis)
         return emit.apply(split, [copies, counts], self._label)
 

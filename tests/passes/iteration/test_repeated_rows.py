@@ -119,3 +119,10 @@ def test_repeat_interleave_as_torch_exports_it(batch, elem_type):
         feed = {"x": x, "n": rng.integers(0, most, count)}
         (copies,) = run_in_onnxruntime(outcome.model, feed)
         np.testing.assert_array_equal(copies, np.repeat(x, feed["n"], axis=dim))
+
+
+def test_a_sequence_of_a_type_that_no_split_makes_stays():
+    parts = {"shape": "T, 4", "result": "K, 4", "dim": 0, "next": 1, "ahead": "1", "rank": 2}
+    text = INTERLEAVE.format(type="uint8", number=2, target="-1, 4", **parts)
+    outcome = transform(as_model(text))
+    assert "Loop" in op_types(outcome.model)
