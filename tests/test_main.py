@@ -135,8 +135,8 @@ main()
 @table(("", ["late"]), ("atexit.register(print, 'earlier')", ["late", "earlier"]))
 def test_a_process_ends_after_all_exit_functions(earlier, printed, folder):
     program = [sys.executable, "-c", ENDING.format(earlier=earlier), "passes", "--none"]
-    found = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout.split()) == (2, printed)
+    run = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.split()) == (2, printed)
 
 
 def test_the_package_itself_loads_nothing(tmp_path):

@@ -51,9 +51,9 @@ def fastest(
     taken: list[list[float]] = [[] for _ in converters]
     for _ in range(rounds):
         for times, convert in zip(taken, converters, strict=True):
-            found = seconds(convert, proto, target)
-            if found is not None:
-                times.append(1e6 * found / len(proto.graph.node))
+            spent = seconds(convert, proto, target)
+            if spent is not None:
+                times.append(1e6 * spent / len(proto.graph.node))
     return [min(times, default=None) for times in taken]
 
 

@@ -159,8 +159,8 @@ METHODS: dict[str, Callable[[onnx.ModelProto, int], onnx.ModelProto]] = {
 def seconds(method: Callable[[onnx.ModelProto, int], onnx.ModelProto], iterations: int) -> float:
     """The least processor time of several runs, which the load of the machine disturbs least."""
     model = gru_loop(iterations)
-    spent, made = timed(lambda: method(model, iterations), 7 if iterations <= 1_000 else 3)
-    assert len(made.graph.node) == 21 * iterations
+    spent, result = timed(lambda: method(model, iterations), 7 if iterations <= 1_000 else 3)
+    assert len(result.graph.node) == 21 * iterations
     return spent
 
 

@@ -54,13 +54,11 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
         split: the node, removed without readers.
         shape: the shape of one row.
     """
-    rows = split.input(0)
-    assert rows is not None
     emit = Builder(graph)
     for use in graph.uses(split.output()):
         node = use.user
         if isinstance(node, Node) and node.graph is graph and not node.output().pinned:
-            read = _read(node, rows, shape, emit)
+            read = _read(node, split, shape, emit)
             if read is not None:
                 replace_value(graph, node.output(), read)
                 graph.remove(node)
@@ -68,10 +66,9 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
         graph.remove(split)
 
 
-def _read(node: Node, rows: Value, shape: Shape, emit: Builder) -> Value | None:
+def _read(node: Node, split: Node, shape: Shape, emit: Builder) -> Value | None:
     """Emit a sequence operator's output from the rows; None for other operators."""
-    split = node.input(0).producer  # type: ignore[union-attr]
-    assert split is not None
+    rows = split.operand(0)
     if len(split.inputs) > 1:  # blocks of different sizes
         axes = node.attribute("axis"), split.attribute("axis", 0)
         is_whole = node.is_op("ConcatFromSequence") and not node.attribute("new_axis", 0)

@@ -369,8 +369,7 @@ class FinalValue:
         if write.node.is_op("Concat"):
             parts = [self._feeding.same(initial).value, copies]
             return emit.concat(parts if is_last else parts[::-1], repeat.axis, self._label)
-        if self._feeding.inference.fact(initial).count != 0:
-            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+        self._require_empty(initial)
         _require_split(self._element.fact.elem_type, self._label)
         split = Operator.make("SplitToSequence", axis=repeat.axis)
         return emit.apply(split, [copies, counts], self._label)
@@ -404,10 +403,14 @@ class FinalValue:
         if node is not None and node.is_op("SequenceConstruct") and not node.op.references:
             first = self._first_rows(node)
             rows = self._emit.concat([rows, *first] if is_first else [*first, rows], 0, "rows")
-        elif inference.fact(initial).count != 0:
-            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+        else:
+            self._require_empty(initial)
         elem_type = inference.fact(self._write.element).elem_type
         return as_sequence(rows, elem_type, self._label, self._feeding)
+
+    def _require_empty(self, initial: Value) -> None:
+        if self._feeding.inference.fact(initial).count != 0:
+            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
 
     def _first_rows(self, node: Node) -> list[Value]:
         """Emit the operands of a SequenceConstruct as rows."""
@@ -524,7 +527,7 @@ class FinalValue:
                 shape = emit.add("Shape", [each], "shape")
                 rank = len(self._shape)
                 inner = tuple(at for at in range(rank) if at != axis)
-                number = emit.unsqueeze(number, inner, "numbers") if inner else number
+                number = emit.unsqueeze(number, inner, "numbers")
                 number = emit.add("Expand", [number, shape], "numbers")
             numbers.append(number)
         scatter = Operator.make("ScatterElements", axis=axis, reduction="max")

@@ -50,7 +50,7 @@ def own(decorator):
 
 
 def classes(make, options):
-    """The same class by dataclasses and by records."""
+    """Make one class as a dataclass and as a record."""
     return (make(decorator(**options)) for decorator in (dataclasses.dataclass, record))
 
 
@@ -129,7 +129,7 @@ def test_an_initializer_is_compiled_at_its_first_use():
 
 
 def test_shipped_dataclasses_are_records():
-    """Those with slots or without an initializer are not: `record` has no such options."""
+    """Classes with slots or without an initializer are exempt: `record` has no such options."""
     files = {f for f in sources() if "dataclasses.dataclass(" in (ROOT / f).read_text("utf-8")}
     others = {"execution/compile_graph.py", "terms/term.py"}
     prover = {f"verification/proof/{name}" for name in others}

@@ -87,8 +87,8 @@ def drop(op_type: str, name: str) -> Change:
 
 
 def put(op_type: str, name: str, value: object) -> Change:
-    made = helper.make_attribute(name, value)
-    return lambda proto: attribute(proto, op_type, name).CopyFrom(made)
+    message = helper.make_attribute(name, value)
+    return lambda proto: attribute(proto, op_type, name).CopyFrom(message)
 
 
 def put_weight(**fields: object) -> Change:
@@ -106,8 +106,8 @@ def sparse(values: Sequence[int], shape: Sequence[int], *indices: int) -> Change
     """Add a sparse initializer, with indices of this shape, to a matrix or a vector."""
     held = helper.make_tensor("sp", TensorProto.FLOAT, [len(values)], values)
     at = helper.make_tensor("", TensorProto.INT64, [1, 2][: len(shape)], indices)
-    made = helper.make_sparse_tensor(held, at, shape)
-    return lambda proto: proto.graph.sparse_initializer.append(made)
+    tensor = helper.make_sparse_tensor(held, at, shape)
+    return lambda proto: proto.graph.sparse_initializer.append(tensor)
 
 
 def scan_before_its_opset(proto: onnx.ModelProto) -> None:

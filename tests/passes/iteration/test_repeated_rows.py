@@ -126,3 +126,27 @@ def test_a_sequence_of_a_type_that_no_split_makes_stays():
     text = INTERLEAVE.format(type="uint8", number=2, target="-1, 4", **parts)
     outcome = transform(as_model(text))
     assert "Loop" in op_types(outcome.model)
+
+
+LISTS = """g (float[T, 4] x, int64[T] n, int64 more) => (float[K, 4] y) <int64[1] a = {0},
+        int64[1] four = {4}, bool yes = {1}, int64 zero = {0}> {
+    sizes = Shape (x) trips = Gather (sizes, zero) none = SequenceEmpty ()
+    q = Loop (trips, yes, none) <body = l (int64 i, bool c, seq(float) s)
+            => (bool c2, seq(float) t) {
+        c2 = Identity (c) row = Gather (x, i) m = Gather (n, i) m1 = Unsqueeze (m, a)
+        size = Concat <axis = 0> (m1, four) r = Expand (row, BLOCK) t = SequenceInsert (s, r) }>
+    p = Loop (more, yes, q) <body = k (int64 i, bool c, seq(float) s) => (bool c2, seq(float) t) {
+        c2 = Identity (c) r = SequenceAt (s, zero) w = Neg (r) t = SequenceInsert (s, w) }>
+    y = ConcatFromSequence <axis = 0> (p) }"""
+
+
+@pytest.mark.parametrize("size", ["size", "[1, 4]"])
+def test_another_loop_reads_the_sequence(size, recwarn):
+    text = LISTS.replace("BLOCK", "size" if size == "size" else "one")
+    text = text.replace("int64 zero", "int64[2] one = {1, 4}, int64 zero")
+    model = as_model(text)
+    result = transform(model).model
+    assert op_types(result).count("Loop") == 1 and "SplitToSequence" in op_types(result)
+    assert not list(recwarn)
+    x, n = np.arange(12, dtype=np.float32).reshape(3, 4), np.array([2, 1, 3])
+    assert_equal_outputs(model, result, {"x": x, "n": n, "more": np.array(2)})
