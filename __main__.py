@@ -1,7 +1,5 @@
 """`python -m straightline`, and the command `straightline`: the command line as a process."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

@@ -1,7 +1,5 @@
 """Conformance of nodes to the schemas of their opsets: attributes, operands, element types."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Guarded evaluation of kernels: in this process if cheap, in another one if unbounded."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ Inputs and constants do not count. A body counts once for any trip count, since 
 iteration die with it. The result is an upper bound: the maximum of each term over time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import onnx

@@ -1,7 +1,5 @@
 """Detection of changed files: by their status, and by their content where that is not enough."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

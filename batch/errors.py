@@ -1,7 +1,5 @@
 """Errors that stop the work on many models before any of it is done."""
 
-from __future__ import annotations
-
 from ..ir import Error
 
 

@@ -1,7 +1,5 @@
 """Where the work is done: processes of this machine, or a cluster, by way of joblib."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any

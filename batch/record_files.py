@@ -1,7 +1,5 @@
 """Records read back: from the folder of a batch, or from the lines that `--json` prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

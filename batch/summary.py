@@ -1,7 +1,5 @@
 """Summary of a batch: a line for each model, totals, and what is left with the reasons."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

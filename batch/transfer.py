@@ -1,7 +1,5 @@
 """Work on a model of shared storage: it is fetched, its result is made here and then stored."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """Completion of words while a command is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 

@@ -1,7 +1,5 @@
 """How a command ends: one line for every error, and an exit code that tells what was done."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Help of commands: every word, at any width."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of `--load`, `--rules` and `--define`, and the check of definitions."""
 
-from __future__ import annotations
-
 from .arguments import ModelArguments
 from .terminal import complain
 

@@ -1,7 +1,5 @@
 """Options and arguments of commands, each a field of its group or command."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import partial

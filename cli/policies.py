@@ -1,7 +1,5 @@
 """Policies of continuous integration: conditions that a model, or its rewrite, must satisfy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Commands to paste: the one of the user with other options."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Command `schema`: the JSON Schema of what commands print under --json."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Output by rich: colours, and tables, where a row is a few lines if the terminal is narrow."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Operators that shipped targets lack, in a model as it is and after `--target`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Terminal output: text without control characters, on streams that may fail."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

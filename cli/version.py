@@ -1,7 +1,5 @@
 """The answer to --version, which needs nothing else of the command line."""
 
-from __future__ import annotations
-
 
 def print_version() -> None:
     """Print the version."""

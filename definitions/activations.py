@@ -1,7 +1,5 @@
 """Activations of com.microsoft."""
 
-from __future__ import annotations
-
 from .case import Case
 from .registry import defines, ship
 

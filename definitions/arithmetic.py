@@ -1,7 +1,5 @@
 """Further arithmetic of com.microsoft: distances, inverses, complex numbers, sampling, words."""
 
-from __future__ import annotations
-
 import re
 
 from .case import Case

@@ -5,8 +5,6 @@ filter value, the future as the lowest float, so that a row that is masked whole
 values.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Cases: what the definition of an operator may depend on at one node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 

@@ -8,8 +8,6 @@ A line that begins with `before` begins a definition; `since N` between the two 
 opset of the operators after, `rows * x` the operands that may vary from row to row.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Definitions: an operator of any domain before, the graph that computes it after."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

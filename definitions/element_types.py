@@ -1,7 +1,5 @@
 """Element types by the names that patterns use."""
 
-from __future__ import annotations
-
 import onnx
 
 _Type = onnx.TensorProto

@@ -1,7 +1,5 @@
 """Mixtures of experts of com.microsoft: all compute, and a router's weights choose among them."""
 
-from __future__ import annotations
-
 from .case import Case
 from .quantized_weights import unpack
 from .registry import defines

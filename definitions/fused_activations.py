@@ -1,7 +1,5 @@
 """Activations that attributes of fused operators name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .case import Unfit

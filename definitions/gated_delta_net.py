@@ -1,7 +1,5 @@
 """GatedDeltaNet of com.microsoft."""
 
-from __future__ import annotations
-
 import math
 
 from .attention import length_of

@@ -1,7 +1,5 @@
 """Gates, norms of branches and mixtures of streams, which com.microsoft computes in floats."""
 
-from __future__ import annotations
-
 from .case import Case
 from .registry import defines
 

@@ -1,7 +1,5 @@
 """Grouped attention with a cache, of com.microsoft."""
 
-from __future__ import annotations
-
 from .attention import LOWEST, bias_of, from_heads, length_of, narrowed, scaled, to_heads, widened
 from .case import Case
 from .registry import defines

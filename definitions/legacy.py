@@ -1,7 +1,5 @@
 """Old experimental operators, which onnxruntime still runs in ONNX's domain below opset 10."""
 
-from __future__ import annotations
-
 from .case import Case
 from .registry import defines, ship
 

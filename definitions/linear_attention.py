@@ -1,7 +1,5 @@
 """Recurrent attention of com.microsoft: a state that each token updates."""
 
-from __future__ import annotations
-
 import math
 
 from .attention import length_of

@@ -1,7 +1,5 @@
 """Operators of com.microsoft that move or select elements."""
 
-from __future__ import annotations
-
 from .case import Case
 from .quantized import scalars
 from .registry import defines, ship

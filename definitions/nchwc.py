@@ -6,8 +6,6 @@ The shapes of values and weights are those without blocks; the order of their el
 size of a block depends on the processor: the file does not say it.
 """
 
-from __future__ import annotations
-
 import functools
 from importlib import import_module
 from typing import Any

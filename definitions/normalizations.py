@@ -1,7 +1,5 @@
 """Normalizations of com.microsoft, and those that onnxruntime has in ONNX's own domain."""
 
-from __future__ import annotations
-
 from .case import Case
 from .registry import defines
 

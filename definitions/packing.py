@@ -7,8 +7,6 @@ its heads attend within a sequence:
     lengths 1 and 3 of S = 3:   offsets = 0 3 4 5 | 1 2,   ends = 0 1 4
 """
 
-from __future__ import annotations
-
 from .attention import (
     LOWEST,
     bias_of,

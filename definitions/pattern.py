@@ -11,8 +11,6 @@ them as inputs. In a definition, `@p ? 0.5` is a variable with a default, `@p fl
 may be absent and else is a float, and `body = (float s) => (t) { ... }` a graph.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Literal

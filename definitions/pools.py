@@ -1,7 +1,5 @@
 """Pools and convolutions of com.microsoft with other layouts, masks or pads than ONNX's."""
 
-from __future__ import annotations
-
 from .case import Case
 from .quantized import first_channels, last_channels
 from .registry import defines

@@ -1,7 +1,5 @@
 """Matrix products and convolutions of com.microsoft with what is fused with them."""
 
-from __future__ import annotations
-
 from .case import Case
 from .fused_activations import activation
 from .registry import defines

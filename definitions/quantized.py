@@ -4,8 +4,6 @@ Where the kernel rounds as ONNX's QuantizeLinear does, the graph has that; sums 
 after the zero point is added, which differs where a number stands in the middle.
 """
 
-from __future__ import annotations
-
 from .case import Case
 from .products import rows_of_pair
 from .registry import defines

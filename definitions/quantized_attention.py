@@ -1,7 +1,5 @@
 """Attention and embeddings of com.microsoft with quantized operands."""
 
-from __future__ import annotations
-
 from .attention import masked, self_attention
 from .case import Case
 from .normalizations import embeddings

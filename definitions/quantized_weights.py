@@ -5,8 +5,6 @@
 The codes are unpacked by shifts. Of constant weights these are computed once, at conversion.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from onnx.numpy_helper import from_array

@@ -1,7 +1,5 @@
 """Biases of scores by relative positions, of com.microsoft."""
 
-from __future__ import annotations
-
 import math
 
 from .case import Case

@@ -1,7 +1,5 @@
 """Rotary embeddings of com.microsoft."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .attention import length_of, narrowed, widened

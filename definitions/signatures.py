@@ -1,7 +1,5 @@
 """Signatures of nodes from facts and arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ..facts.fact import Fact

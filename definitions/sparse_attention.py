@@ -6,8 +6,6 @@ Row r of a layout lists the blocks of keys that its queries see: columns[rows[r]
                                      1 1
 """
 
-from __future__ import annotations
-
 from .case import Case
 from .grouped_attention import grouped
 from .registry import defines

@@ -3,8 +3,6 @@
 Run: python -m straightline.dev.new pass NAME [--family FOLDER]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence
@@ -18,8 +16,6 @@ _PASS = '''"""{title}.
 
     y = Identity (x)   ->   x
 """
-
-from __future__ import annotations
 
 from typing import ClassVar
 

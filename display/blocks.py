@@ -1,7 +1,5 @@
 """Blocks: the content of a result, independent of its rendering."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

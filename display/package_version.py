@@ -1,7 +1,5 @@
 """Version of the installed distribution."""
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, version
 
 

@@ -1,7 +1,5 @@
 """Blocks as HTML, for notebooks: one piece that needs nothing else, for light and dark."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Mapping
 from html import escape

@@ -1,7 +1,5 @@
 """Blocks as plain text, without colours, and without anything that steers a terminal."""
 
-from __future__ import annotations
-
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Progress of long work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 OnProgress = Callable[[str, str, int, int], None]

@@ -1,7 +1,5 @@
 """Assumptions that a caller vouches for: trip count bounds of Loops, and branches of Ifs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inspection: the control flow of a model, its deciders, and the effect of a rewrite."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal

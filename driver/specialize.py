@@ -1,7 +1,5 @@
 """Fix inputs of a model before it is rewritten: give them a value, or write down their shape."""
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Run: python examples/demo.py [folder to keep the two models in]
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

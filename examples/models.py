@@ -3,8 +3,6 @@
 Run: python examples/models.py [folder]
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Operands that are attributes in older opsets and inputs in newer ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..ir import Node

@@ -3,8 +3,6 @@
 Bounds are dimensions, so that an ArgMax over N classes is known to give at most N - 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ product of sizes of several tensors may be as large as it likes. In 32 bits a si
 less than 2^30, which whoever relies on it has to say.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Sizes of named dimensions: numbers for the shapes of inputs, and least sizes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

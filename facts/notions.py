@@ -1,7 +1,5 @@
 """Notions of equality of the outputs of two models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, get_args
 

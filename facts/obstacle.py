@@ -1,7 +1,5 @@
 """The one form of "no": an obstacle to a rewrite, with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ positive factors is at least 0 whatever the sizes are, and so is that of the oth
 is a symbol. Equal polynomials have the same symbols, so they stay equal.
 """
 
-from __future__ import annotations
-
 import hashlib
 import weakref
 from collections.abc import Iterable, Mapping, Set

@@ -1,7 +1,5 @@
 """Premises of a proof that a node cannot fail: facts of its inputs, and demands on them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np

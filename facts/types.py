@@ -1,7 +1,5 @@
 """Types as ONNX writes them: what two of them agree on, and how one completes another."""
 
-from __future__ import annotations
-
 import onnx
 
 _HOLDING = ("sequence_type", "optional_type")

@@ -1,7 +1,5 @@
 """Attributes of nodes: their kinds, and checks of the values that all rooms rely on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

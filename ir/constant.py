@@ -1,7 +1,5 @@
 """Conversion between tensors and Constant operators."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The copy plan of a body: nodes whose connections are the same in all copies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter

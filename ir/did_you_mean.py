@@ -1,7 +1,5 @@
 """Suggestions for unknown names: the nearest name, and the list of all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from .kinds import takes

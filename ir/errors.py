@@ -1,7 +1,5 @@
 """The errors of straightline: one line with the place and the remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

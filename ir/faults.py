@@ -1,7 +1,5 @@
 """Faults of straightline that a result survives: a warning, or the exception itself."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import warnings

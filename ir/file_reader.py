@@ -3,8 +3,6 @@
 A pipe can be read only once; a device has no end.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

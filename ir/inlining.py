@@ -1,7 +1,5 @@
 """Copies of bodies with constant folding: the primitive of unrolling and inlining."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from .copy_plan import Block, Environment, Step, parts_of, reader

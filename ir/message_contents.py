@@ -1,7 +1,5 @@
 """Checks of text, tensors and types: UTF-8, element types that ONNX defines, fitting elements."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Collection, Iterator

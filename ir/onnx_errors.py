@@ -5,8 +5,6 @@ whatever numpy does. Only the call into onnx stands inside the boundary, so that
 straightline never looks like a fault of a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 

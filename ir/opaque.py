@@ -1,7 +1,5 @@
 """Opaque constants: they record reads of their elements and their own computation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 

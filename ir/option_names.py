@@ -1,7 +1,5 @@
 """Names of options in messages: options for the shell, keywords for Python."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 from collections.abc import Iterator

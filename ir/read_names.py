@@ -1,7 +1,5 @@
 """Names that nodes, attributes and training read, and the topological sort by them."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """Arity of the bodies of Loop, If, Scan and SequenceMap."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from .errors import ModelError

@@ -1,7 +1,5 @@
 """Constant tensors in their original form until another form is needed."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -1,7 +1,5 @@
 """The verifier: one function for each invariant of the IR, recomputed from scratch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from .copying import captured_by

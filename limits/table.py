@@ -4,8 +4,6 @@ A construct, node or size beyond a limit stays as it is, or as declared; no limi
 wrong. The defaults fit a machine of 4 GB. docs/limits.md shows this table.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Tests for numbers on which all implementations of an operator agree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ What certainly does not fit is None, for onnx to say so. Ranks are inferred by r
 ranks: that is cheap, as it needs no sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ the axis is the operator of the parts (`verification.proof.slice_pushdown`). JAX
 knowledge in batching rules, MLIR in the indexing maps of linalg.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

@@ -4,8 +4,6 @@ An image of each iteration [N, C, H, W] is for all iterations one batch of [iter
 W], of sizes that may be dynamic, with a spare row where onnxruntime cannot run an empty batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import onnx

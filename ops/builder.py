@@ -1,7 +1,5 @@
 """Builder of nodes: folds a node whose inputs are known, and checks that its opset has it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operators with a cost estimate only: layers, functions, texts, wrappers of tensors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Each number was measured, and rounded up by two to four times: what is refused f
 the model, what is not must end.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -8,8 +8,6 @@ departure; there `OperatorRules.is_settled` says no. A condition holds where the
 known do not exclude a departure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Tensors made from numbers: fills, ranges, one-hot rows, windows of signals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

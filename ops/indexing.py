@@ -1,7 +1,5 @@
 """Operators that read and write at positions that are data."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar

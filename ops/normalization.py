@@ -1,7 +1,5 @@
 """Axes that are normalised by what they hold."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

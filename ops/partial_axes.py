@@ -10,8 +10,6 @@ the elements has neutral ones in the place of the others; any other one stays in
 all iterations read parts of the same rows, `sliding_windows` joins the rows themselves.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 

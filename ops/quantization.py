@@ -1,7 +1,5 @@
 """Quantising and back: kept from folding, as the target may want to see where that is done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Random operators: passes never fold, merge, hoist or repeat their nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Many elements of an axis made into one, or put in order: sums, extremes and where they stand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

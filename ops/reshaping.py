@@ -1,7 +1,5 @@
 """Tensors whose elements stay while their axes change: reshaped, transposed, stretched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

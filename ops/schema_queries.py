@@ -6,8 +6,6 @@ of its node, and so on up to a declaration. Outputs of If, Loop and Scan follow 
 and inputs of a body from the node around it.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

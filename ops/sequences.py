@@ -1,7 +1,5 @@
 """Sequences: how many elements they hold."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

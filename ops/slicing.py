@@ -1,7 +1,5 @@
 """Tensors put together, cut into parts, and padded."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence

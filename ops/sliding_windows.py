@@ -15,8 +15,6 @@ Extremes of windows of one length B join those of two windows of 2^j <= B rows, 
 Windows that a limit cuts reach into neutral elements around the rows.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

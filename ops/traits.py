@@ -6,8 +6,6 @@
 A class of rules has the same fields, for operators that the table does not name.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Slices of consecutive elements, and axes of reductions, read alike in all opsets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

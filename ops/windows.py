@@ -1,7 +1,5 @@
 """Kernels that slide along axes, and axes that are sampled anew."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple

@@ -7,8 +7,6 @@
 that name options, suggestions and configuration files read it when they run.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 ALL = "transform rewrite convert_version inspect"

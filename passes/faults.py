@@ -1,7 +1,5 @@
 """Faults of passes, apart from errors for the caller."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """New nodes of a rewrite: the import of their operators, and their conformance to its schemas."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Test of a model by a command that is expected to fail on it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

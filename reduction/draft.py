@@ -1,7 +1,5 @@
 """A copy of a model to cut parts from: values that lose their node become inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """Slots of Loop and Scan: their operands, body inputs, body outputs and results, by position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..ir import Node, Value

@@ -1,7 +1,5 @@
 """Steps of a reduction: each takes apart one kind of parts, numbered in each model."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Exact reference semantics of ONNX models."""
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

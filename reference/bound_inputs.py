@@ -1,7 +1,5 @@
 """Conditions of a claim about inputs that have one value."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 
 from ..ir import Array

@@ -5,8 +5,6 @@ stack has an end. So bodies are made one after another, and run by turns instead
 other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """If, by the specification (operator If, versions 1 to 25)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .bodies import one_element

@@ -1,7 +1,5 @@
 """The base of Loop, Scan and If as operators of onnx's evaluator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

@@ -5,8 +5,6 @@ sizes of its scan outputs from there: a size that inference does not find is 0. 
 body declares otherwise than inference finds it, and a wrong rank leaves none.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Errors of the reference evaluator."""
 
-from __future__ import annotations
-
 from ..ir.errors import BindingError, Error
 from ..ir.onnx_errors import Boundary
 

@@ -1,7 +1,5 @@
 """Functions: one call's body, with the attributes of that call written into it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import onnx

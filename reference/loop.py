@@ -1,7 +1,5 @@
 """Loop, by the specification (operator Loop, versions 1 to 25)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ weights and without the sizes that the model declares of its own values, since r
 that declares other sizes than it computes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Scan, by the specification (versions 9 to 25); version 8 is in scan_8.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scan version 8: with a batch axis and an optional length per row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Elements of an axis that a slice takes."""
 
-from __future__ import annotations
-
 
 def slice_range(size: int, start: int, end: int, step: int) -> range:
     """The numbers of the elements of an axis that a slice takes (specification, Slice 13)."""

@@ -1,7 +1,5 @@
 """The control flow of a model: trip counts and loop-carried state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ..analysis.constants.folding import Folder

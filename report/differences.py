@@ -1,7 +1,5 @@
 """Differences between two models, in a few tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The first node with other values than its counterpart in the original."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

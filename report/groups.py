@@ -4,8 +4,6 @@ The names of a rewrite tell the loop, the iteration and the call that a node com
 `origins.py`); metadata and names of exporters tell its modules (see `scopes.py`).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter, defaultdict

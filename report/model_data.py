@@ -1,7 +1,5 @@
 """Models as plain data for the page of a report: graphs, nodes and names."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

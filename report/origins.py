@@ -6,8 +6,6 @@ its output, and its helpers take names with that prefix. So a name in the origin
 origin of a node; a node without such a name has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

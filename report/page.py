@@ -1,7 +1,5 @@
 """The page of a report: a self-contained HTML file."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

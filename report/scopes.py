@@ -4,8 +4,6 @@ torch.export writes metadata such as `['', 'encoder', 'encoder.0', 'linear']`, w
 the node itself. TorchScript, Keras and tf2onnx write names such as `/encoder/encoder.0/MatMul`.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..ir import Operator

@@ -1,7 +1,5 @@
 """Sheet: a table of numbers and texts, as a page whose columns sort, and as CSV."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """Short texts of types, attributes, sizes and times."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import Any

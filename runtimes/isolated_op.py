@@ -1,7 +1,5 @@
 """One operator on arrays in another process, which is ended when it takes too long."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Schemas of the operators that onnxruntime has, those outside of ONNX included."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 from collections.abc import Mapping, Sequence

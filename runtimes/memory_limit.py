@@ -1,7 +1,5 @@
 """Memory limits of a model's run."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Run a model in onnxruntime, with the element types that numpy alone does not have."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import itertools

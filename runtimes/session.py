@@ -1,7 +1,5 @@
 """Interface of a runtime: load a model, then run feeds."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Protocol
 
 Feeds = dict[str, Any]

@@ -1,7 +1,5 @@
 """Values of inputs and outputs in a line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

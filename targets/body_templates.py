@@ -5,8 +5,6 @@ their elements. Without such a read, the body serves all nodes with other elemen
 depend on those of the node are computed anew for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 

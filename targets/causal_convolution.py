@@ -9,8 +9,6 @@ Measured under onnxruntime 1.32 on one thread: 0.08 to 0.5 of the time for one t
 8; as long for 64 tokens, and 1.6 to 3.8 times as long for 128.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..ir import Node, Operator, Value

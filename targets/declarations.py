@@ -1,7 +1,5 @@
 """Declared sizes and imports, as clients require them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..ir import Graph, Model, Value, normal_domain

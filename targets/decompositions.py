@@ -5,8 +5,6 @@ their docstring limits that.
 of operators in all opsets that some clients lack.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A map of labels to numbers is the numbers in the order of the labels. The output
 before anything else reads the model, so that the comparison is of the tensors, too.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Legality of nodes for a target, with reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names of nodes, bodies and open sizes, for clients that refuse models without them."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """Outputs, constants and absent operands, as targets require them."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 
 import onnx

@@ -1,7 +1,5 @@
 """Defaults of attributes that the specification states in prose alone."""
 
-from __future__ import annotations
-
 import onnx
 
 from ..ir import Node

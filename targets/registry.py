@@ -1,7 +1,5 @@
 """Registry of the shipped targets, and loading of files."""
 
-from __future__ import annotations
-
 import functools
 import os
 from importlib import resources

@@ -1,7 +1,5 @@
 """Conditions, outputs and names of a whole model, as targets require them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

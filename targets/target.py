@@ -1,7 +1,5 @@
 """Target: the operators and forms that a client of ONNX models supports."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 from typing import Any, NamedTuple

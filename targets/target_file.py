@@ -1,7 +1,5 @@
 """Parser of target files (TOML), with one line and the key for each error."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import sys

@@ -1,7 +1,5 @@
 """Nodes that are written otherwise where they stand: defaults, initializers, operands apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

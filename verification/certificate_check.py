@@ -4,8 +4,6 @@ What is read here is the file. The checker gets the models, values of inputs, a 
 and steps to try; the claim is about what it says of them.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Copies of a model that correspond to another one: with its names, or for inputs of some sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import onnx

@@ -4,8 +4,6 @@ The values of a loop's body become scan outputs of the loop, and those of the ma
 the model, so any runtime shows them. Branches and functions stay closed.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Errors of a verification: the outputs differ, or nothing could be compared."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Second computation of constants: onnxruntime computes what a proof folded by the reference."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

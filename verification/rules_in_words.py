@@ -1,7 +1,5 @@
 """The rules of the prover in words, for readers of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ..facts.notions import Equality

@@ -5,8 +5,6 @@ is violated: in the iteration after the last allowed one, or on the way to the o
 endless Loops end, and a Loop or If is watched in every graph.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Inputs of functions that calls omit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..ir import Function, Model, Node, Value

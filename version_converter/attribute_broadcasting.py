@@ -5,8 +5,6 @@
     y = Add (x, Unsqueeze <axes = [1]> (b))
 """
 
-from __future__ import annotations
-
 from .node_draft import NodeDraft
 from .registry import upgrade
 

@@ -1,7 +1,5 @@
 """Attributes that became inputs: plain moves, converted both ways."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 

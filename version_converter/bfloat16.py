@@ -7,8 +7,6 @@
 - 28: Celu, Compress, Einsum, ReverseSequence, Unique.
 """
 
-from __future__ import annotations
-
 from .via_wider_type import compute_via, of_bfloat16
 
 SINCE = {

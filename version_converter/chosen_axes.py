@@ -1,7 +1,5 @@
 """Reductions over axes chosen at run time, by operators with constant axes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conformance of a node draft to its operator's schema in the next version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..ops.schema_queries import Schema, default_of, formals, schema_at, type_fault

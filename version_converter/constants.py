@@ -1,7 +1,5 @@
 """Constants of a model during its conversion, decided before run time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ What an opset cannot hold is known only once a conversion has failed, and a fail
 model half converted. So each attempt begins with a new copy.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import ClassVar

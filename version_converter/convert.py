@@ -1,7 +1,5 @@
 """Conversion of a whole model from one opset version to another."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
 

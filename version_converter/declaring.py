@@ -1,8 +1,6 @@
 """Declarations of the outputs of new bodies. Runtimes need their ranks, and a Loop without
 iterations has no other source for the type of a scan output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import onnx

@@ -4,8 +4,6 @@ y = com.microsoft.FastGelu (x)   ->   y = Gelu <approximate = "tanh"> (x)    (op
                                       its longer form                         (opset 19)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..analysis.constants.folding import Folder

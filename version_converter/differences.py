@@ -1,7 +1,5 @@
 """Operators that a conversion changed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable
 

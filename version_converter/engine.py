@@ -1,7 +1,5 @@
 """Conversion of every node of a model from one opset version to the next."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Flat indices for opsets that gather along one axis only."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -1,7 +1,5 @@
 """Former passes for Scans, which are names of conversions between opsets 8 and 9."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ..facts.reason import Message

@@ -1,7 +1,5 @@
 """Replacement of an operator by the function in its schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import onnx

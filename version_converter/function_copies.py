@@ -6,8 +6,6 @@ F <a> (v) => (w) { w = Softmax <axis = @a> }  ->  F (v) => (w) { w = Softmax <ax
                                               F_2 (v) => (w) { w = Softmax <axis = 2> (v) }
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 
 from ..ir import Function, Model, Node, Operator, Value

@@ -6,8 +6,6 @@
     y = Add (Mul (found, weight), ...)              for the 1, 4 or 16 pixels around each place
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """IR version of a converted model, and its rules for initializers."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterator, Sequence
 

@@ -7,8 +7,6 @@ Where are known only once the whole model is written, so this comes last.
 ->  y = Max (Where (not c, -inf, a), Where (c, -inf, b))   z = Reciprocal (y)
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Loops of a fixed trip count, for operators that older opsets express by iteration only."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 

@@ -8,8 +8,6 @@ The wider type holds the same numbers. Every reader must depend on the numbers a
 QuantizeLinear, for instance, saturates to the type of its zero point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """Negative axes, which most operators support from opset 11 on."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from .form import writes

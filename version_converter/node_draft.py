@@ -1,7 +1,5 @@
 """Draft of a node in the next version, which adapters read and edit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 

@@ -8,8 +8,6 @@
 Source: operator specification, Resize, `coordinate_transformation_mode`.
 """
 
-from __future__ import annotations
-
 import fractions
 import math
 from collections.abc import Iterator

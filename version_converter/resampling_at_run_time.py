@@ -5,8 +5,6 @@
     y = Gather (x, low) * (1 - (place - low)) + Gather (x, low + 1) * (place - low)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

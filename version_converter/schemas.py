@@ -1,7 +1,5 @@
 """Changes of operators between opsets, from `onnx.defs`."""
 
-from __future__ import annotations
-
 import functools
 
 from ..ir import MAX_OPSET

@@ -1,7 +1,5 @@
 """Snippets of a few nodes that several adapters emit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Extraction of a graph's nodes into a separate model."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import onnx

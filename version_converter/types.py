@@ -1,7 +1,5 @@
 """Types of a model's values during its conversion."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 

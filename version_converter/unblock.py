@@ -10,8 +10,6 @@ replaces the original. The surroundings may decide a construct inside a body or 
 holder or the calls are extracted next.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@
     y = Cast <to = INT8> (MaxPool <kernel_shape = [2, 2]> (Cast <to = FLOAT> (x)))
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

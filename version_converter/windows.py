@@ -8,8 +8,6 @@
     y = MaxPool <kernel_shape = [2], strides = [2]> (taken)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

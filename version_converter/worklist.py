@@ -1,7 +1,5 @@
 """Worklist of a conversion: the nodes that each step must visit, which are few."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 

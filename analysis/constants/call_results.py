@@ -6,8 +6,6 @@ With a of 3 elements and n = 2, m is 5 for any elements. A first walk finds the 
 from the known arguments; then only the nodes that produce them are computed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Container, Hashable, Mapping, Sequence
 
 from ...facts.fact import UNKNOWN, Fact, decided

@@ -1,7 +1,5 @@
 """Dependences between values: the sources of elements and sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Keys of equal constants."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable
 

@@ -1,7 +1,5 @@
 """Constant folding of nodes by onnx's own reference."""
 
-from __future__ import annotations
-
 import functools
 import weakref
 from collections.abc import Hashable, Sequence

@@ -1,7 +1,5 @@
 """Recognition of loops whose body computes a block of iterations at once."""
 
-from __future__ import annotations
-
 from ...ir import Graph, Node
 
 

@@ -1,7 +1,5 @@
 """The iteration number and condition as inputs of a Loop's body."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Graph, Tensor, Value

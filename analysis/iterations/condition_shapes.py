@@ -1,8 +1,6 @@
 """Loop conditions that shapes or lengths of sequences decide, as "until there are ten tokens". It
 carries facts from iteration to iteration instead of values."""
 
-from __future__ import annotations
-
 from ...facts.fact import UNKNOWN, constant_fact, decided
 from ...ir import Node, Tensor, Value
 from ..constants.folding import Folder

@@ -1,7 +1,5 @@
 """Backward slices of Loop conditions, evaluated on constants iteration by iteration."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 

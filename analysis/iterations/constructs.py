@@ -1,7 +1,5 @@
 """The constructs of a model, and the values that decide their control flow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ...ir import Graph, Model, Node, Value

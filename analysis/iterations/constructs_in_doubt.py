@@ -13,8 +13,6 @@ For n of 0, y has the shape [0] on the left, since the rank of e is not inferred
 right, if w has three elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import onnx

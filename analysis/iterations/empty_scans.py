@@ -1,7 +1,5 @@
 """Sizes of the scan outputs of a Scan that makes no iterations."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Sequence
 

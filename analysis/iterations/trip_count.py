@@ -5,8 +5,6 @@ computes (operator specification, Loop). The last is evaluated on the backward s
 where values are unknown, on shapes.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import onnx

@@ -3,8 +3,6 @@
 A loop `while go and i < n` with a dynamic `go` makes no more iterations than `i < n` allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

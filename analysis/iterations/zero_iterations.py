@@ -1,7 +1,5 @@
 """Elements of scan outputs of Loops and Scans that make no iterations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import onnx

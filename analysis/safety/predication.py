@@ -4,8 +4,6 @@ It runs each iteration on facts: the iteration number is a constant, and a loop-
 from some earlier iteration, since one that is not live changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...facts.bounds import Known, alike, join, known, same_content

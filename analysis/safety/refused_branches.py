@@ -6,8 +6,6 @@
 Inputs on which a model fails are no concern of a rewrite, so such an If takes its other branch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...facts.fact import UNKNOWN, Fact

@@ -1,7 +1,5 @@
 """Legality of a select between two values: tensors of one type and shape."""
 
-from __future__ import annotations
-
 from ...facts.fact import Fact, Shape
 from ...facts.safety_context import shown as shown_dim
 from ...ir.option_names import by

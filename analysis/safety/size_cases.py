@@ -7,8 +7,6 @@ A branch that fails exactly where the other one is taken may run in all cases of
 What cannot be told of a condition makes no case smaller, so the cases always cover every run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx

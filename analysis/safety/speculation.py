@@ -6,8 +6,6 @@ do not count, as they describe the runs of the original: facts are inferred from
 by node, after a proof that the node is safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...definitions import is_foreign

@@ -1,7 +1,5 @@
 """Transfer functions of nodes with bodies: If, Loop, Scan and SequenceMap."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import onnx

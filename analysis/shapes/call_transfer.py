@@ -4,8 +4,6 @@ A function that calls another twice, which calls a third twice, has a call graph
 a walk call by call takes time exponential in its depth.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 

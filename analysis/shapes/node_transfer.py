@@ -4,8 +4,6 @@ The rules in `ops/` infer shapes and small integers of most operators in a few m
 infers element types and everything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 from ...facts.fact import UNKNOWN, Content, Fact, Shape, Symbols

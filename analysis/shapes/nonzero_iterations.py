@@ -1,7 +1,5 @@
 """Loops and Scans that certainly run their body at least once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...facts.bounds import Known

@@ -4,8 +4,6 @@ Most operators keep the rank of their inputs, or change it by a constant or an a
 inference decides where the rules do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...ir import Model, Node, Value

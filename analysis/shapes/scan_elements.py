@@ -1,8 +1,6 @@
 """Types of the elements of a Loop's scan outputs. At zero iterations they come from the body's
 declarations and shape inference, as there is no element."""
 
-from __future__ import annotations
-
 import types
 from typing import NamedTuple
 

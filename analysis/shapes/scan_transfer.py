@@ -1,7 +1,5 @@
 """Transfer functions of Scans: by batch row below opset 9, of the whole from then on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ...facts.fact import Fact

@@ -1,7 +1,5 @@
 """Models of single constructs."""
 
-from __future__ import annotations
-
 import onnx
 
 from ...ir import Graph, Model, Node, Value, captured_by, copy_graph, to_proto

@@ -7,8 +7,6 @@ Two transformers, a convolutional network and a detector (`exported.py`), from o
 converters take turns, and the fastest of some rounds counts.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from convert_flat import CONVERTERS, fastest, shown

@@ -7,8 +7,6 @@ function with its proof, the same without, and onnx take turns, and the fastest 
 counts, since other programs slow all down. Where onnx refuses there is no ratio.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import time

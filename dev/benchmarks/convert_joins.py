@@ -7,8 +7,6 @@ inception, feature pyramid, attention. A walk that goes along every path never e
 chain holds operators that change their form.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

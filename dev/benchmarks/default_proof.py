@@ -9,8 +9,6 @@ control flow, and the files of `--folder`.
         [--pipeline accelerate]
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import warnings

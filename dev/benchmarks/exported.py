@@ -5,8 +5,6 @@ Shapes are computed at run time from a symbolic batch, by chains of Shape, Gathe
 and Reshape, as `torch.onnx.export` writes them for `view` and `permute`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Run: python dev/benchmarks/flat_pipeline.py
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ dev/fuzz/hostile; tests/fuzz/test_growth.py counts the work of small ones.
     python dev/benchmarks/growth.py [CASE ...] [--commands ...] [--seconds N] [--quick]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

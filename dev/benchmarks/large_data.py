@@ -7,8 +7,6 @@ a command of its own, whose peak is what the system tells. `--sparse`: the weigh
 take no room; copying is then `cp --sparse=never`, as a program would that does not know of holes.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

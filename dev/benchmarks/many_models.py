@@ -8,8 +8,6 @@ of their own, one after the other. `--bulk` measures the growth of a run and of 
 seconds and processor seconds for each model, memory of the parent process, files.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

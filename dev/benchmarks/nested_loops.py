@@ -5,8 +5,6 @@
 Time should grow in proportion to the copies made.
 """
 
-from __future__ import annotations
-
 import time
 
 import onnx

@@ -7,8 +7,6 @@ since counting slows. Times are processor time.
     python dev/benchmarks/proof.py [ITERATIONS ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys

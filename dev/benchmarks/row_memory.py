@@ -8,8 +8,6 @@ do not, once there are many. Each cell is the loop's time by that of all at once
 the loop is faster. The limit is `row_bytes` in `limits/table.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import datetime

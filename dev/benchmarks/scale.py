@@ -7,8 +7,6 @@ the generators in dev/fuzz/hostile.
     python dev/benchmarks/scale.py [CASE ...] [--commands rewrite inspect accelerate report convert]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -1,7 +1,5 @@
 """Sessions of onnxruntime with one thread: threads of its own cost ten times what a model does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

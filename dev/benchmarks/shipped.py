@@ -8,8 +8,6 @@ to the original in onnxruntime, and the time of the simplifier. Inputs are drawn
 runs on none of the drawn sizes the nodes alone count.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import functools

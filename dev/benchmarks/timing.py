@@ -1,7 +1,5 @@
 """The least time of several runs, which the load of the machine disturbs least."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable

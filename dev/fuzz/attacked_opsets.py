@@ -8,8 +8,6 @@ stands. Where the reference gives another type, shape or bit under two of them, 
 second only, `prove` must not say that the two are equal.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

@@ -3,8 +3,6 @@
 PYTHONPATH=tests/support python dev/fuzz/constant_graphs.py --graphs 1000 --seed 0
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings

@@ -9,8 +9,6 @@ variant counts where it passes the full check and a runtime runs it. Its convers
 with a reason, or pass the full check and give the same outputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import dataclasses

@@ -1,8 +1,6 @@
 """Draws from the strategies without hypothesis' bookkeeping: five times as fast, and the models of
 a longer run are as different as they can be. Nothing is shrunk; a number tells a model again."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

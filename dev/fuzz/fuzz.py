@@ -8,8 +8,6 @@ batch runs in a process of its own, because a runtime may crash: that counts as 
 model that was running.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import multiprocessing

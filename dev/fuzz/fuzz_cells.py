@@ -6,8 +6,6 @@ Each cell is raised by several pipelines and compared in the reference and in on
 become a number, which onnxruntime's kernels make of it; the opposite is a failure.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ which numbers grow without bound are left out: partial sums and products may ove
 Integers, such as the index of an extreme, count where all inputs are whole numbers.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -7,8 +7,6 @@ conversions, of which one goes to opset 8 or 9. The result is compared in onnxru
 reference; it is proved, and rewritten once more.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import random

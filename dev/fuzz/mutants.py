@@ -5,8 +5,6 @@
 See tests/README.md for how to read what it says.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

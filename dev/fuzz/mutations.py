@@ -6,8 +6,6 @@ A change may drop, double, swap or clear a field, give a name, number or kind an
 there a part of the same type from another message. Most results are no valid models.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple

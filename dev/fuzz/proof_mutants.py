@@ -7,8 +7,6 @@ original and the mutant; where they differ in a type, a shape or a bit, or the m
 `prove` must not say that they are equal. Model N of a seed always gives the same mutants.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import multiprocessing

@@ -5,8 +5,6 @@
 Where the two disagree, folding has to leave the node alone (`OperatorRules.is_settled`).
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings

@@ -4,8 +4,6 @@ The loops of `dev/benchmarks/loops` serve most rows. Those of the others stand h
 `e = x[i]` of x [T, 8], with states named by letters.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import onnx

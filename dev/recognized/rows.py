@@ -4,8 +4,6 @@ Column "check" tells how the output of `accelerate` was checked, column "by hand
 that a person would write: by a proof over the reals, or on samples.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import straightline as sl

@@ -3,8 +3,6 @@
 python dev/tools/batching_table.py
 """
 
-from __future__ import annotations
-
 import onnx
 from straightline.dev.tools import data_files
 from straightline.ir import Operator

@@ -8,8 +8,6 @@ bits. A function is as accurate where it errs no more than four times as much as
 as the definition computed in the type itself, or by less than 16 units in the last place.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping

@@ -7,8 +7,6 @@ straightline and with `onnx.version_converter`. A result is right when it passes
 a runtime that gives the expected outputs for the original gives them for the result too.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import multiprocessing

@@ -8,8 +8,6 @@ left out and named. Nothing is asserted: the table says what came out. To instal
     pip install onnxsim onnxslim polygraphy onnx-graphsurgeon onnxscript onnx_ir onnxruntime
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import importlib.util

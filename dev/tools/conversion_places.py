@@ -9,8 +9,6 @@ takes them, in onnxruntime; down and up again must give equal outputs too. A cel
 outputs in both, r in the reference alone, - for refused; conversion-refusals.csv has the reasons.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections import defaultdict

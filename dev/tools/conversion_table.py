@@ -7,8 +7,6 @@ with a reason, ? valid, and no runtime here runs the original or the result. The
 `onnx.version_converter` is in parentheses where it differs (x: wrong or invalid).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tables of the documentation as CSV files in docs/data; docs/tables.md introduces each."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

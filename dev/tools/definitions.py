@@ -3,8 +3,6 @@
 python dev/tools/definitions.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from straightline.definitions import Definition, every

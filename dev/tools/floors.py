@@ -3,8 +3,6 @@
 Run: python dev/tools/floors.py
 """
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Used by `make lowest`, outside of the tests: it installs an environment of its own, of about 400 MB.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

@@ -5,8 +5,6 @@
 A text is a string with a blank outside of docstrings and ONNX graphs; {} stands for a value.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Run: python -m straightline.dev.tools.options
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap

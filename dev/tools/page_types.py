@@ -5,8 +5,6 @@
 `make types` checks the modules. Blocks of one page form one module, as they run.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

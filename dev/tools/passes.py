@@ -6,8 +6,6 @@ The registry keeps its order, which is that of the default pipeline; a new pass 
 line where the order matters, and run this again.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

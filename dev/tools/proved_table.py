@@ -10,8 +10,6 @@ converted to some opsets. A model counts once for each rewrite or conversion tha
 the opset number.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import importlib.util

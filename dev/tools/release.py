@@ -6,8 +6,6 @@ The version of pyproject.toml has a section of CHANGELOG.md, and a wheel and a s
 dist hold the same packages.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tarfile

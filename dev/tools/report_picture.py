@@ -5,8 +5,6 @@ Needs Playwright and Chromium, as the tests of the page do: `make browser` insta
 Run: python dev/tools/report_picture.py
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

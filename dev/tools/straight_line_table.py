@@ -5,8 +5,6 @@
 Each model is rewritten by the default pipeline, checked, and run on the test's own inputs.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -6,8 +6,6 @@
 The version and date of a list that is made anew are to be changed by hand.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

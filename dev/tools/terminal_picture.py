@@ -3,8 +3,6 @@
 Run: python dev/tools/terminal_picture.py
 """
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -8,8 +8,6 @@ With a file it fetches the accessibility checker of the tests there, which is no
 python dev/tools/vendor_report_assets.py --checker FILE
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Checks of calls: no recursion, and all inputs and attributes that functions need."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Checks of messages: the frame of a model, its graphs and their nodes at every depth."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType

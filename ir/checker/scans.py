@@ -1,7 +1,5 @@
 """Checks of Scan's lists: one entry for each scanned input or output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """External data of models: references, loading, and data files beside a model."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

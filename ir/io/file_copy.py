@@ -1,7 +1,5 @@
 """Copies of parts of files, by the system where possible. They keep holes and may share blocks."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

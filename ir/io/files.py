@@ -1,7 +1,5 @@
 """Files: replacement without partial ones, and the limit of messages."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Fingerprints of models, independent of the place and encoding of tensors."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Content of a file that is no ONNX model, by its first bytes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import onnx

@@ -1,7 +1,5 @@
 """The encoding of functions that have only a name, imports and nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from .protobuf.message_headers import encode_imports

@@ -1,7 +1,5 @@
 """Scans of model files without the elements of weights, never wholly in memory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models of onnx_ir. Imported only for such a model, since onnx_ir imports sympy."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

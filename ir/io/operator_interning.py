@@ -4,8 +4,6 @@ The bytes after its names are the key of a node. Most nodes of a model need no c
 look-up of this key.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ The message has stand-ins, whose few bytes are replaced in its encoding. The res
 that of protobuf for the whole message.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Serialization of the IR to ONNX messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 from itertools import islice
 

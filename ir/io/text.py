@@ -1,7 +1,5 @@
 """Conversion between models and ONNX's own text syntax."""
 
-from __future__ import annotations
-
 import math
 
 import onnx.parser

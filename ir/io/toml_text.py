@@ -1,7 +1,5 @@
 """Text files of TOML, with one error for every file that cannot be read."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ agraph (float[8, 90] x) => (float[8, 90] y)    agraph (float[8, 90] x) => (float
 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ A Transpose is a movement, too: constants among the operands are then transposed
 values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

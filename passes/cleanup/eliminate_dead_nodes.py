@@ -4,8 +4,6 @@ y = Relu(x)                y = Relu(x)
 unused = Exp(x)     ->
 """
 
-from __future__ import annotations
-
 from collections.abc import Set
 from typing import ClassVar
 

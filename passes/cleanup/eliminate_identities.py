@@ -5,8 +5,6 @@ z = Identity(y)     ->     w = Add(y, y)
 w = Add(z, z)
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...ir import Graph, Model, Node, Value

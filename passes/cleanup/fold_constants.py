@@ -19,8 +19,6 @@ overflow, casts of numbers out of range, elements that a scatter writes twice. A
 together may add 64 KB or a tenth of the model.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import onnx

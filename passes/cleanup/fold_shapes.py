@@ -15,8 +15,6 @@ A Reshape whose target holds a size of 0 at run time copies that dimension of it
 `allowzero` is set; the pass reads such a size as 0, as onnx's inference does.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Set
 from typing import ClassVar

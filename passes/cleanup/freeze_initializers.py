@@ -8,8 +8,6 @@ override, so no other pass treats it as a constant. Opt-in, because it changes t
 `--freeze-initializers` runs it first.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...ir import Array, Model, Value

@@ -3,8 +3,6 @@
 y = Concat <axis = 0> (x, five)     ->     float[N + 5] y = Concat <axis = 0> (x, five)
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import onnx

@@ -12,8 +12,6 @@ values that training information or a quantization annotation names, and Constan
 outputs or below IR version 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import ClassVar
 

@@ -13,8 +13,6 @@ Kept: a branch with a node that may fail on such a tensor (ArgMax), or that draw
 `--assume PATH=else` decides an If of which you know the case.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

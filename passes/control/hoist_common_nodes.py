@@ -16,8 +16,6 @@ Kept: nodes that draw random numbers, calls of unknown domains, tensors that are
 data flow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import ClassVar
 

@@ -13,8 +13,6 @@ Of an If that adds a row to a state of a loop, or none, the row is computed befo
 branches write a row at the same place, one write after the If does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

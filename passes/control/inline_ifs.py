@@ -13,8 +13,6 @@ after it, since inputs on which the original fails are outside of the claim: `sq
 before an LSTM, Gemm or Conv.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple

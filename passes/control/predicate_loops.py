@@ -13,8 +13,6 @@ An iteration after the last one reads the state of the last one, and the selects
 outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -10,8 +10,6 @@ y, z = Loop (n, yes, x, w) <              y, z_unused = Loop (n, yes, x, w) <
 >                                         >     and w is read in the place of z
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import ClassVar
 

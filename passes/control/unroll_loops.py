@@ -15,8 +15,6 @@ condition whose body computes one (the specification ignores that condition, onn
 `absent_cond`), and a Loop by which a conversion expresses an operator, beyond 1,000 nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Cost model of loading and running, from nodes and the sizes of their results."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

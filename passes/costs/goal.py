@@ -1,7 +1,5 @@
 """Goals of `accelerate`: what a form may cost to load, and what of the rest decides."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ...records import record

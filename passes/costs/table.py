@@ -4,8 +4,6 @@
 of its items (`cost_model.py`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

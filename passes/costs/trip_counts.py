@@ -1,7 +1,5 @@
 """Trip counts of loops, estimated at usual sizes where only run time tells them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

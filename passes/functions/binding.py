@@ -1,7 +1,5 @@
 """Binding of a function to one call: attributes, absent inputs, and inlining of the result."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import onnx

@@ -4,8 +4,6 @@ agraph (float[2] x) => (float[2] y) { y = Relu (x) }        agraph (float[2] x) 
 <domain: "local", ...> unused (a) => (b) { ... }       ->
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...ir import Model

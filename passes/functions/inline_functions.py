@@ -19,8 +19,6 @@ count as control flow if they read an attribute of the caller.
 All trials of a run together add at most `max_nodes` nodes; further calls are kept, with a remark.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...analysis.constants.folding import Folder

@@ -1,7 +1,5 @@
 """Einsums of two vectors or matrices as MatMul: "a,ab->b", as jax2onnx writes a cell."""
 
-from __future__ import annotations
-
 from ...ir import Graph, Node
 from ...ops.builder import Builder
 

@@ -11,8 +11,6 @@ Exporters end bodies with such Casts, write cells as functions, and products as 
 of recurrences then read the operators themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Inlining trials in a scratch model: tests for control flow that a call resolves."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """Batched inputs of a body, with the batch axis first."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -1,7 +1,5 @@
 """Dependence graph of a body's nodes and states."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The iterations of a Loop or Scan before run time: number, memory, sizes without any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ...analysis.iterations.trip_count import skip_identities

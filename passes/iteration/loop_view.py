@@ -1,7 +1,5 @@
 """A common view of Loops and Scans, with a layout for Scans of all versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Reshape (i, [1, 1])              places that are distinct in every iteration
 Expand (n - 1 - i, [4, 1])       the same, with equal elements
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np

@@ -8,8 +8,6 @@ work is linear in the result: a one is written where the rows of an iteration be
 sum counts them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference

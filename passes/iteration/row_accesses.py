@@ -5,8 +5,6 @@ t = Concat (s, row)                   writes the row after the last one, as Sequ
 e = Gather (s, i)                     reads row i, which the iteration before wrote
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

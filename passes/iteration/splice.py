@@ -1,7 +1,5 @@
 """Replacement of a Loop or Scan by the nodes of its scratch graph; new bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import onnx

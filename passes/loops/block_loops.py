@@ -6,8 +6,6 @@ y = Scan <body = b (e) => (r) {            ys = Loop (blocks) <body = (i) => (rs
 }> (x)                                     y = the first n of ys
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...analysis.iterations.block_places import is_in_block

@@ -6,8 +6,6 @@ y = Scan <num_scan_inputs = 1,              y = Scan <num_scan_inputs = 1,
 onnxruntime 1.32 leaves such an output as it stands in memory (`ops.departures`).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...facts.reason import Message

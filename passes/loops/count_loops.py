@@ -10,8 +10,6 @@ y = Loop (, less, zero, x) <                         body = b (i, c, k, a) => (c
 >
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 

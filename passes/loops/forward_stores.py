@@ -14,8 +14,6 @@ written some iterations before reads new states, one for each of these iteration
 is only written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 

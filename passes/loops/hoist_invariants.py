@@ -11,8 +11,6 @@ Kept inside: a node that may fail where the loop may make no iteration, random n
 other domains, and Constants and Identities, which cost nothing there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -17,8 +17,6 @@ Kept: a Loop that its condition ends, states of changing shape, Loops below opse
 i, i + 1)` where it may be empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -13,8 +13,6 @@ ks, y = Loop (n, , k0) <                      rows = Loop (n) < ... row >
 Such a state is the cache of attention. The rows must not depend on it, or on another such state.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...analysis.shapes.inference import ShapeInference

@@ -18,8 +18,6 @@ Kept apart: two states that are both outputs of the graph, and states of a Loop 
 ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import ClassVar
 

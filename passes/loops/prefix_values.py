@@ -8,8 +8,6 @@ The longer value is a partial operand (`ops.partial_axes`). Where an operator ha
 it reads a Slice.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

@@ -12,8 +12,6 @@ Kept: Scans of opset 8, outputs filled backward below opset 10, and a Scan that 
 iteration whose output sizes are unknown in that case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -11,8 +11,6 @@ Each iteration joins the next values of the parts, of fixed sizes, and reads onl
 Slices, Splits, and Gathers of one element.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

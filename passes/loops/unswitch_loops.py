@@ -15,8 +15,6 @@ Kept: a condition of several elements, which only a loop with iterations tests; 
 1,000 nodes, of three such Ifs, or with a sequence output.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

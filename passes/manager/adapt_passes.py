@@ -1,7 +1,5 @@
 """Passes of onnx_ir, and rewrite rules and functions of onnxscript, as steps of our pipelines."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter

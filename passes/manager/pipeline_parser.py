@@ -1,7 +1,5 @@
 """Pipelines from text and options."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib

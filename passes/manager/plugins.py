@@ -4,8 +4,6 @@ A package declares its passes as entry points of the group `straightline.passes`
 pipeline names them. Passes of a file are available after it is loaded.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import os

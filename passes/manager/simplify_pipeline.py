@@ -1,7 +1,5 @@
 """Pipeline `simplify`: `straighten`, then passes that make flat graphs smaller."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The activations of RNN, GRU and LSTM, and their attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One layout for the operands and attributes of RNN, GRU and LSTM."""
 
-from __future__ import annotations
-
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.polynomial import Dimension
 from ...ir import Node, Value

@@ -12,8 +12,6 @@ row that changes nothing is known (itself, for Max), a step without a Loop takes
 If a row may be joined twice, as by Max, few steps join the rows of blocks, and the others blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

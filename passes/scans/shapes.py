@@ -1,7 +1,5 @@
 """Sizes of a Scan: its batch, its length, and its collected elements."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -11,8 +11,6 @@ tensor.
 Kept: stacks along the last axis or before an open size, and run-time indices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -10,8 +10,6 @@ Kept: two products without a bias (the Split costs what is saved), matrices that
 external data, products below opset 7.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple

@@ -15,8 +15,6 @@ Kept: for a Split, slices that overlap, of several axes or an open size, in othe
 single scalar index; slices of a part along the axis of the part, or with bounds of run time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 

@@ -13,8 +13,6 @@ body. Nodes with bodies merge where their bodies compute equal values. Nodes tha
 numbers, and operators of unknown domains, stay.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Hashable, MutableMapping
 from typing import ClassVar

@@ -6,8 +6,6 @@ y, h = GRU (x, w, r, , , z)
 Kept: states that hold -0.0 or another number, and states that a caller may override.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from ...facts.reason import Message

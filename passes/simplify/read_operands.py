@@ -13,8 +13,6 @@ other readers, parts along another axis or of open sizes, and parts of a Split o
 operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Constants in the place of computed sizes that Reshape, Expand and Slice read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ MNN 3.6 computes other numbers where an output of a branch is an initializer, an
 the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 
 from ...analysis.constants.equal import content_key

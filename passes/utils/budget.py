@@ -4,8 +4,6 @@ Nodes count over the whole rewrite, iterations by construct, and trials over one
 `Folder` limits bytes, tensor by tensor.
 """
 
-from __future__ import annotations
-
 from ...analysis.constants.folding import MAX_BYTES
 from ...analysis.iterations.trip_count_bound import NO_MAXIMUM
 from ...analysis.shapes.onnx_inference_cache import Memory

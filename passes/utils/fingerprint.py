@@ -1,7 +1,5 @@
 """Fingerprints of a model between passes, to detect a repeated state."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 

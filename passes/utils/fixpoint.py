@@ -1,7 +1,5 @@
 """Passes in order on one model, to a fixed point."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Sequence
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Obstacles to a rewrite that several passes share."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from ...facts.obstacle import Obstacle, require_none

@@ -3,8 +3,6 @@
 They keep the Loop running, and passes write them so; OpenVINO refuses such a body.
 """
 
-from __future__ import annotations
-
 from ...ir import Graph, Model, Node, Operator
 
 _LABEL = "goes_on"

@@ -5,8 +5,6 @@
     h_999 = Add (...): its type follows from 21,000 nodes, or from one inference of the body
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...analysis.shapes.inference import ShapeInference

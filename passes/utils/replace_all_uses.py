@@ -1,7 +1,5 @@
 """Replacement of a value by an equal one, with its declaration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ...analysis.shapes.single_node_model import reads_of

@@ -1,7 +1,5 @@
 """Selects between two tensors of one shape by a run-time condition."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Concatenation of a tensor's rows, and reads of sequences of its rows."""
 
-from __future__ import annotations
-
 from ...facts.fact import Shape
 from ...ir import Graph, Node, Operator, Value
 from ...ops.batching import Unbatchable

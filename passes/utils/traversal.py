@@ -1,7 +1,5 @@
 """Order in which passes visit the nodes of nested graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ...ir import Graph, Node

@@ -1,7 +1,5 @@
 """Trials of passes on a copy of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

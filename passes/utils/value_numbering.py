@@ -1,7 +1,5 @@
 """Value numbering: equal constants and equal operators have equal keys."""
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 1 / -0.0 is -inf, so a rule that turns -0.0 into 0.0 applies only where no reader tells them apart.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 

@@ -18,8 +18,6 @@ t = ScatterND (s, [[j]], [v])               w = ScatterElements <reduction = "ma
                                             t = Gather (Concat (s, vs), w)
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 

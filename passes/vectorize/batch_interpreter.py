@@ -4,8 +4,6 @@ As in JAX's `vmap`, each operator has a batching rule (`OperatorRules.batch`); b
 the rules of `nested_control_flow`.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses
 from collections.abc import Callable, Container, Sequence

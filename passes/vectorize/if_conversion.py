@@ -5,8 +5,6 @@ r = If (p) <                                    a = MatMul (x, w)
    else_branch = e () => (b) {...}>             r = Where (p, a, b)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

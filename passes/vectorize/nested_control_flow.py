@@ -13,8 +13,6 @@ An iteration that an outer one does not make computes from the final state, and 
 discarded, as for the branch of an If.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Sequence
 

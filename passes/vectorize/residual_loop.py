@@ -4,8 +4,6 @@ Recurrences and nodes without a batching rule stay in the loop, with all nodes b
 All others are batched: before the loop, or after it if they read values of the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 
 from ...analysis.shapes.inference import ShapeInference

@@ -1,7 +1,5 @@
 """Vectorization of one Loop, Scan or SequenceMap."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ...analysis.shapes.inference import ShapeInference

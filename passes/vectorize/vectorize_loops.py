@@ -6,8 +6,6 @@ y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
 }> (x)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

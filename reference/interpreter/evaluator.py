@@ -1,7 +1,5 @@
 """Running whole models by the exact semantics of the ONNX specification."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

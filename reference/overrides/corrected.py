@@ -1,7 +1,5 @@
 """Operators of which onnx.reference has other results than the specification."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """GridSample: mode names before version 20, and cubic interpolation near the border."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any, NamedTuple
 

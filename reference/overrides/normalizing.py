@@ -1,7 +1,5 @@
 """Normalization: in the type that stash_type names, or a more precise one."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from onnx.reference.op_run import OpRun

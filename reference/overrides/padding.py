@@ -1,7 +1,5 @@
 """Pad with negative pads, which take elements away; onnx.reference refuses them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

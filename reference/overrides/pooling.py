@@ -1,8 +1,6 @@
 """MaxPool, AveragePool and LpPool: what onnx.reference gets wrong where windows are padded, dilated
 or rounded up, and in column-major indices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ onnx.reference takes `scale * length` for the length of the result where that is
 and knows neither negative axes nor `tf_half_pixel_for_nn`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

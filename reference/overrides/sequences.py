@@ -5,8 +5,6 @@ does not support off, and refuses None as a result. Its SequenceInsert puts an e
 the end first, and its SequenceMap forgets outer values.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from onnx.reference.op_run import OpRun

@@ -1,7 +1,5 @@
 """Slice and Split, which onnx.reference lets begin and end as slices of numpy do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decompositions of operators that prepare features."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

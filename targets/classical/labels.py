@@ -1,7 +1,5 @@
 """Decompositions of operators that look numbers up in lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decompositions of linear models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

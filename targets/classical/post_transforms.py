@@ -1,7 +1,5 @@
 """Functions that linear models, support vectors and trees apply to their scores."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Value

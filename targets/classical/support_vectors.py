@@ -1,7 +1,5 @@
 """Decompositions of support vector machines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of the nodes of a tree ensemble, read from its attributes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -5,8 +5,6 @@ ScatterND (x[2, 3, 4], i, u), i of [[1, -1]]  ->  rows = Reshape (x, [6, 4])
                                                   Reshape (ScatterND (rows, k, u), [2, 3, 4])
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forms of operators for clients that lack some numbers, shapes or layouts of operands."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Forms of operators for clients that lack some ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...ir import Node, Value

@@ -1,7 +1,5 @@
 """Forms of operators for clients that lack some of their element types."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forms of kernels that slide: padding in numbers, and an axis more for clients of images alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

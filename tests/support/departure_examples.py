@@ -1,7 +1,5 @@
 """Models on which onnxruntime departs from the specification, for each row of that table."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ A line with `type: ignore` is wrong, and the checkers must say so: an ignore tha
 an error, too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import onnx

@@ -3,8 +3,6 @@
 A name of a size ties all values that have it: runtimes let one use the memory of another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx

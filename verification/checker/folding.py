@@ -1,7 +1,5 @@
 """Operators on constants, computed by the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

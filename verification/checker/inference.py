@@ -3,8 +3,6 @@
 A rule says what holds wherever the operator does not fail; 0 and None are unknown.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar

@@ -6,8 +6,6 @@ Loop (3, true, x) { s = Tanh (s) }     Tanh (Tanh (Tanh (x)))
 # A body is terms over variables. An iteration has values in their place, and what follows from
 # constants is computed on the way, since the condition of a Loop and the branches of an If may.
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

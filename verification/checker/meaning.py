@@ -4,8 +4,6 @@ A version that adds optional attributes, inputs and outputs alone means the same
 unless it stands in `_CHANGED`.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two models as terms: their signatures, their inputs, and what each of them computes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

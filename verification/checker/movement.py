@@ -8,8 +8,6 @@ another size is open: operators move it as a whole. An axis of a result is a num
 whose digits are open axes of the source, sizes that repeat elements, and runs of positions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@
 A size is equal to its polynomial, an element of int64 modulo 2^64.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

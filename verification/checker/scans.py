@@ -6,8 +6,6 @@ y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (..
 # A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
 # state. The sizes of an empty result are those that the body declares.
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@
 Where a sign matters, equal values are equal bit for bit if no sign bit is set.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contents of small integer tensors: sizes that operators take out of shapes and put together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce

@@ -11,8 +11,6 @@ Nothing is known of an operand of a block but its type in the rewrite. Where mor
 models are compared as a whole.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple

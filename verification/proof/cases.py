@@ -5,8 +5,6 @@
 Sizes that are compared with a small number split in this way as long as a case fails, up to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx

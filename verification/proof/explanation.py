@@ -1,7 +1,5 @@
 """Explanation of an open proof: the nodes that differ, and the rule that is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from .terms.printing import in_a_line, name_of, type_of

@@ -4,8 +4,6 @@ t = choose (c, a, b)      # a has 3 axes, b has 4
 LSTM (t, w, r)            # refuses 4, so c holds wherever the model has outputs
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Container, Hashable, Iterator
 

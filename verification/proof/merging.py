@@ -7,8 +7,6 @@ original, so that the models are compared only where they differ. Outputs that r
 are compared as a whole.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...definitions import is_foreign

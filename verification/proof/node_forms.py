@@ -1,7 +1,5 @@
 """Forms of a node that may fail: as it stands, and as later versions of its operator write it."""
 
-from __future__ import annotations
-
 from ...facts.fact import Fact
 from .execution.obligations import Obligation
 from .terms.term import Term

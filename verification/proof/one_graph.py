@@ -7,8 +7,6 @@ suffices that a node of each kind (`full_check.py`) gives equal outputs for all 
 types. The values of these nodes have one number in both opsets (`execution/value_numbers.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Translation validation of two models: execute both on terms and compare the outputs."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import os

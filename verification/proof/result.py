@@ -1,7 +1,5 @@
 """Result of a proof."""
 
-from __future__ import annotations
-
 import logging
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Near zero many different formulas agree: E[x * x] - E[x] * E[x] is a variance th
 3000. These samples are additional: one that the original refuses, or is slow on, has no effect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ iteration number of a Loop (`ops.departures`). Samples compare meanings: onnxrun
 with an Identity there, unless the rewrite brings such outputs in.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ...ir import normal_domain

@@ -3,8 +3,6 @@
 A result is a tensor (numpy array), an absent optional (None), a sequence (list) or a map (dict).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal

@@ -5,8 +5,6 @@
     (float[2, 3] x) => (y) { y = com.acme.Swish <beta = 0.5> (x) }
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

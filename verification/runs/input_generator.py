@@ -5,8 +5,6 @@ shape, two unknown dimensions may have to be equal. So a sample is a list of can
 to tame. The first one that the original model accepts is used.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field

@@ -3,8 +3,6 @@
 A kernel runs in a process of its own, which it may abort.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterable

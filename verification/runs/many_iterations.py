@@ -1,7 +1,5 @@
 """Inputs for long-running loops, to find violations of assumed trip count bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import ml_dtypes

@@ -7,8 +7,6 @@ the magnitudes of their terms overflow together, the result becomes a NaN or an 
 seed: `3e38 + 3e38 - inf` is -inf in one order and NaN in the other.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

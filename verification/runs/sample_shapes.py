@@ -1,7 +1,5 @@
 """Shapes of random samples from the caller."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

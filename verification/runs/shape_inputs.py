@@ -3,8 +3,6 @@
 A sample must not have large values for these: a model may exhaust memory or time, or refuse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import onnx

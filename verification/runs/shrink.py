@@ -1,7 +1,5 @@
 """Shrinking of an input: small sizes, few numbers other than 0, small ones, as in QuickCheck."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Verification by running an original and its rewrite on the same inputs."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import math

@@ -32,8 +32,6 @@ Then add the step to the history, and raise `REVIEWED` in `version_converter/sch
 changes of an opset are reviewed.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

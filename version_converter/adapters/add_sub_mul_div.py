@@ -7,8 +7,6 @@
 - 14: all integers.
 """
 
-from __future__ import annotations
-
 from ..attribute_broadcasting import broadcasts_by_attribute
 
 broadcasts_by_attribute("Add", "Sub", "Mul", "Div")

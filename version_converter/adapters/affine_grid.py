@@ -3,8 +3,6 @@
 - 20: the operator appears.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ..registry import BODY_MENDS

@@ -4,8 +4,6 @@
 - 7: shapes broadcast.
 """
 
-from __future__ import annotations
-
 from ..attribute_broadcasting import broadcasts_by_attribute
 
 broadcasts_by_attribute("And", "Or", "Xor")

@@ -6,8 +6,6 @@
 - 13: bfloat16.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..negative_axes import Axis, negative_axes

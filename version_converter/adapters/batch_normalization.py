@@ -11,8 +11,6 @@
     y, _, _ = BatchNormalization <training_mode = 1> (x, scale, bias, mean, variance)
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ..form import OperatorForm

@@ -4,8 +4,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..node_draft import NodeDraft
 from ..registry import INEXACT_BODIES, AdapterResult, downgrade
 

@@ -8,8 +8,6 @@
     y = x + z - 2 * both
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

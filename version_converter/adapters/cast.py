@@ -13,8 +13,6 @@
 - 28: 6-bit floats.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ...ir import Value

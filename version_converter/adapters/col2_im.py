@@ -8,8 +8,6 @@
     y = Reshape (ReduceSum (taken, [3]), [0, 0, 2, 3])
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

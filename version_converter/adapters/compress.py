@@ -5,8 +5,6 @@
 - 28: bfloat16.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

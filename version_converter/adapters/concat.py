@@ -6,8 +6,6 @@
 - 13: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..negative_axes import Axis, negative_axes
 from ..node_draft import NodeDraft
 from ..registry import upgrade

@@ -12,8 +12,6 @@
 - 25: 2-bit integers.
 """
 
-from __future__ import annotations
-
 from ...ir import Function, Tensor, constant_operator
 from ..node_draft import NodeDraft
 from ..registry import AdapterResult, downgrade

@@ -8,8 +8,6 @@
 - 25: 2-bit integers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

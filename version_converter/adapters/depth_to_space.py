@@ -6,8 +6,6 @@
 - 28: defined by a function.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -4,8 +4,6 @@
 - 20: `axis` is an input; one that is absent is -2.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Value

@@ -8,8 +8,6 @@
 - 22: 8-bit floats.
 """
 
-from __future__ import annotations
-
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..node_draft import NodeDraft

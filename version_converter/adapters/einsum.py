@@ -4,8 +4,6 @@
 - 28: bfloat16.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import NamedTuple

@@ -7,8 +7,6 @@
 - 19: strings.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -5,8 +5,6 @@
 - 13: bfloat16.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..flat_indices import as_int64, depth_of, flat_index, places_of_elements, rows

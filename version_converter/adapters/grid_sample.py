@@ -5,8 +5,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..grid_sampling import sample
 from ..node_draft import NodeDraft
 from ..registry import AdapterResult, downgrade, longer_form, upgrade

@@ -4,8 +4,6 @@
 - 21: one for each channel; `stash_type` is the type to compute in, by default float.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ...ir import Value

@@ -4,8 +4,6 @@
 - 20: all other floats.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -5,8 +5,6 @@
 - 20: 8-bit floats.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

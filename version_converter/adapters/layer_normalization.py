@@ -3,8 +3,6 @@
 - 17: the operator appears.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ..node_draft import NodeDraft

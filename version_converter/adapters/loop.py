@@ -18,8 +18,6 @@
     }>
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -5,8 +5,6 @@
 - 28: floats are floored too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

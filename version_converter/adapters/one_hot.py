@@ -13,8 +13,6 @@ it supports, a conversion keeps its numbers, for others the specified ones.
     y = Where (is_it, Gather (values, 1), Gather (values, 0))
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -6,8 +6,6 @@
 - 16: bfloat16.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -12,8 +12,6 @@
 - 22: with `ceil_mode`, windows that start in the padding at the end are left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -7,8 +7,6 @@
 - 15: exponents of bfloat16.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@
 - 28: 6-bit floats.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -9,8 +9,6 @@
 - 28: ReduceLogSum and ReduceLogSumExp of floats only.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@
 - 14: signed integers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -21,8 +21,6 @@
     y = Squeeze (Reshape (x, [0, 1, 0, 2, 3]), [1])
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@
 - 28: bfloat16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

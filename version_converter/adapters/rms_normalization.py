@@ -3,8 +3,6 @@
 - 23: the operator appears.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -7,8 +7,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 from ...ir import Value
 from ..form import writes
 from ..node_draft import NodeDraft

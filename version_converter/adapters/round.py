@@ -4,8 +4,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..node_draft import NodeDraft
 from ..registry import AdapterResult, longer_form
 from ..snippets import round_half_even

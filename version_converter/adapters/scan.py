@@ -11,8 +11,6 @@
 - 25: 2-bit integers.
 """
 
-from __future__ import annotations
-
 from ..node_draft import NodeDraft
 from ..registry import downgrade
 

@@ -10,8 +10,6 @@
 - 25: 2-bit integers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -3,8 +3,6 @@
 - 9: the operator appears.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -4,8 +4,6 @@
 - 13: bfloat16.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

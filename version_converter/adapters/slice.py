@@ -12,8 +12,6 @@
     y = Gather <axis = 0> (x, NonZero (ConstantOfShape <value = {1}> (count)) + first)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -12,8 +12,6 @@ Where the tensor may be empty and Reshape would not copy the size of 0 from the 
 padded to sizes of at least 1 before, and Expand restores the size of 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Value

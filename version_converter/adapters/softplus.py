@@ -4,8 +4,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..registry import INEXACT_BODIES
 
 # log (exp (x) + 1) overflows, and is 0 where little is added to 1.

@@ -7,8 +7,6 @@
 - 18: without it, `num_outputs` counts the parts, and the last may be shorter.
 """
 
-from __future__ import annotations
-
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes

@@ -9,8 +9,6 @@
 - 25: 2-bit integers.
 """
 
-from __future__ import annotations
-
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import ChosenAxes

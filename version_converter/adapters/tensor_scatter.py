@@ -3,8 +3,6 @@
 - 24: the operator appears.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Value

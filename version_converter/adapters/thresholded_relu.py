@@ -4,8 +4,6 @@
 - 22: bfloat16.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..node_draft import NodeDraft

@@ -5,8 +5,6 @@
 - 13: bfloat16.
 """
 
-from __future__ import annotations
-
 from ..node_draft import NodeDraft
 from ..registry import upgrade
 

@@ -6,8 +6,6 @@
 - 24: bfloat16.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@
 - 19: `coordinate_transformation_mode` = "half_pixel_symmetric".
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...ir import Array, Value

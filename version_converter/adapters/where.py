@@ -4,8 +4,6 @@
 - 16: bfloat16.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

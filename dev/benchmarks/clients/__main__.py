@@ -11,8 +11,6 @@ a table of their own: NAME.onnx with inputs in NAME.npz. What is not installed o
 is left out and named; to install all of them: make clients.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

@@ -9,8 +9,6 @@ The answer is a line with how the child ended, as `os.waitstatus_to_exitcode` ha
 an adapter with KEEPS_PROCESS does the next jobs, too, until one fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The clients: what each is called, how it is found, and the opset that it is given."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.metadata
 import importlib.util

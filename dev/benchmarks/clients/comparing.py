@@ -1,7 +1,5 @@
 """Each model in each client at each step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import straightline as sl

@@ -4,8 +4,6 @@ A model counts where a rewrite leaves none of its control flow: as it is, else w
 with the shapes and the whole numbers that it is fed with, as a compiler is told them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """Models of a folder, each with its inputs: NAME.onnx and NAME.npz."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -10,8 +10,6 @@ packages that others have in other versions: it gets an environment of its own w
 the first Python that it supports; npm installs what runs in node.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import re

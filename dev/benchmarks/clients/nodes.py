@@ -10,8 +10,6 @@ tests of operators outside of ONNX kept. `--after-target` tries what `--target` 
 listed or not, where it reports nothing that stays.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

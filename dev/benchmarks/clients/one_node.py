@@ -1,7 +1,5 @@
 """Models of one node, from onnx's own tests: each operator in several opsets, types and forms."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

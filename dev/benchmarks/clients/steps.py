@@ -1,7 +1,5 @@
 """The steps on the way to a client: as it is, rewritten, in the client's opset, sized, fitted."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What was found, as the tables of docs/clients.md."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -5,8 +5,6 @@ implementations, as an exporter meets them: anchors from the sizes of feature ma
 proposals of each level, suppression by class, regions assigned to levels by their areas.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

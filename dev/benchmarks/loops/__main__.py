@@ -11,8 +11,6 @@ Outputs of all forms are compared, within the tolerance of each case (1e-4 of th
 states none): sums are made in other orders. `!` marks outputs that differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

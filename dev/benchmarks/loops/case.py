@@ -1,7 +1,5 @@
 """A model with a loop, what it is fed with, and the best form of it that a person would write."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import string

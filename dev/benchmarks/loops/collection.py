@@ -1,7 +1,5 @@
 """All cases, by the file that they stand in."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 

@@ -1,7 +1,5 @@
 """A case measured: as it came, in the best form by hand, and as pipelines rewrite it."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import time

@@ -1,7 +1,5 @@
 """Attention to rows that a loop appends to caches: decoders that know their inputs beforehand."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

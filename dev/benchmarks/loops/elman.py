@@ -1,7 +1,5 @@
 """Simple recurrent cells, some with masks, lengths or other work in the body."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops of two to eight iterations, each of which needs the one before: here unrolling may pay."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gated recurrent units, as libraries and people write them."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Layers of gated recurrent units: both directions, two layers, the batch first."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops in the spelling of an exporter, and loops whose data decides: selection, search."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

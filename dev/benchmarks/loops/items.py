@@ -1,7 +1,5 @@
 """Choices, ranks and tables, an item at a time though no item needs another."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Long short-term memory cells."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,8 +1,6 @@
 """How long models take to load and to run: processor time, measured in turns, so that a busy
 machine disturbs all of them alike."""
 
-from __future__ import annotations
-
 import gc
 import statistics
 import time

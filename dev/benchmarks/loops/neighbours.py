@@ -1,7 +1,5 @@
 """Distances to many rows: nearest neighbours, clusters, kernels. skl2onnx writes them as Scans."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops in loops."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

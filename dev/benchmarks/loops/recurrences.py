@@ -1,7 +1,5 @@
 """Recurrences that no operator has: what can be gained is the work around them."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What was measured, as a table."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Work that is done row by row though no row needs another."""
 
-from __future__ import annotations
-
 import functools
 
 from .case import Case, size

@@ -1,7 +1,5 @@
 """Totals, extremes and counts that a loop keeps as it goes."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

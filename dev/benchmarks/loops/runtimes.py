@@ -1,7 +1,5 @@
 """Runtimes in which models are measured, on one thread each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 

@@ -1,7 +1,5 @@
 """Loops that must stay: their data end them early, or they draw random numbers."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

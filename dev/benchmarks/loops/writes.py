@@ -1,7 +1,5 @@
 """Results that a loop writes one after the other: lists, buffers, growing tensors."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

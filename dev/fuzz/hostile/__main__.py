@@ -1,7 +1,5 @@
 """Run the hostile models: a line for each, then counts; fails where one of them is a fault."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a seed makes: a command on hostile files, and what may go wrong around it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field

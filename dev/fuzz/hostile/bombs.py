@@ -1,8 +1,6 @@
 """Models of a few KB that ask for much, put together at random: constants that grow or take long,
 under loops and functions that repeat them, and something that they decide."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a hostile model is: how it is made, how large, and what is done with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

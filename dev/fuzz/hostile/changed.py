@@ -1,7 +1,5 @@
 """Mutants: bytes of models that are flipped, cut or doubled, and fields with other contents."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Running a command on a model in a child process, under limits of memory and time."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

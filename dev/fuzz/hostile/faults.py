@@ -1,7 +1,5 @@
 """What goes wrong around a good model: a full disk, a kill, no rights, a target that is no file."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

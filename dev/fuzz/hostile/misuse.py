@@ -1,7 +1,5 @@
 """Command lines that are wrong, or strange: drawn from the commands' own options."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Iterator

@@ -6,8 +6,6 @@
 Seed N of a class always makes the same files and commands.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,7 +1,5 @@
 """External data that is missing, cut, outside of its folder, a link, a pipe or a folder."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterator

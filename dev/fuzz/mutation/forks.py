@@ -1,7 +1,5 @@
 """Running something in a copy of this process, within limits."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

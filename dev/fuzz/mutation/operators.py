@@ -1,7 +1,5 @@
 """What is changed: the operators of mutmut, two of our own, and what says nothing when changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Which tests reach which lines of the source, measured once and kept under build/mutants/reach."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import functools

@@ -1,7 +1,5 @@
 """Which files are changed, and which of their mutants are tried."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """One pytest session that collects all tests and then tries mutants, each in a child of its own."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sys

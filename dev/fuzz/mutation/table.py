@@ -1,7 +1,5 @@
 """What came of it, file by file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

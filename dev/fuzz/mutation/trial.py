@@ -1,7 +1,5 @@
 """Trying a mutant: put it into a process that is ready to test, and run the tests there."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """A case: nodes that compute `y`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 NEWEST = 27

@@ -1,7 +1,5 @@
 """A case in each place where nodes may stand: a graph, a branch, a loop, a function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """A case before and after a conversion, in the reference and in onnxruntime."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Nesting of encoded messages that protobuf does not read."""
 
-from __future__ import annotations
-
 from .wire import varint_at
 
 DEEPEST = 100

@@ -4,8 +4,6 @@ Many nodes share the rest, so that most of the work is reading and writing names
 objects take twice the time for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Protobuf's encoding of numbers and lengths."""
 
-from __future__ import annotations
-
 from typing import BinaryIO
 
 _MOST_BYTES = 10

@@ -18,8 +18,6 @@ Kept: `Affine`, `ScaledTanh` and `ThresholdedRelu` without parameters, which onn
 and below opset 9 `sequence_lens` and operators that need a Scan.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """RNN, GRU and LSTM as a Scan of their steps, one for each direction."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -1,7 +1,5 @@
 """RNN, GRU and LSTM with a copy of the cell for each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Emission of recurrent cells as GRU, LSTM or RNN, with weights, input and outputs."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Matching of a recurrence's states with the cells of RNN, GRU and LSTM."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rows of symbolic sums: the value of each column."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -10,8 +10,6 @@ other are the offsets of products of matrices (`semirings`). What needs no prefi
 sums, is in `reductions`; a constant matrix has powers (`matrix_powers`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

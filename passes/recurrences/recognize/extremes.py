@@ -8,8 +8,6 @@ A comparison with NaN is false, so a NaN is never the best; the row of a NaN bec
 value, or the least number where the last of equal ones counts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 

@@ -4,8 +4,6 @@ An infinity or a NaN times 0 is NaN. A weight of ones and zeros selects columns 
 only; otherwise the other columns become NaN, too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -9,8 +9,6 @@ is, since it may be no result of the inverse. A square of a root, and an exponen
 are the value for numbers of at least 0, which the operators in between must keep.
 """
 
-from __future__ import annotations
-
 import math
 
 from ....analysis.iterations.trip_count import skip_identities

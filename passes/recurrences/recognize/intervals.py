@@ -1,7 +1,5 @@
 """Bounds of the whole numbers and truth values between states and their next values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

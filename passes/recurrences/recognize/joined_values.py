@@ -3,8 +3,6 @@
 y = ReduceSum <keepdims = 0> (Concat <axis = 0> (Unsqueeze (a, [0]), Unsqueeze (b, [0])), [0])
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....analysis.iterations.trip_count import skip_identities

@@ -7,8 +7,6 @@ state after as many steps as the row had live elements up to t:
 rows = Concat (h0, h_all), counts = CumSum (mask), h = GatherElements (rows, counts)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import onnx

@@ -11,8 +11,6 @@ of these elements alone. With an offset, (M, b) after (N, c) is (M N, M c + b). 
 the state in an iteration skips its matrix, so that no infinity meets the zeros of a unit matrix.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

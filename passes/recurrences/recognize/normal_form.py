@@ -6,8 +6,6 @@ A part that is absent is no zero: a product with 0 is NaN for an infinity, and l
 zero.
 """
 
-from __future__ import annotations
-
 from ....ir import Value
 from ....records import record
 from .coefficients import ZERO, Coefficient

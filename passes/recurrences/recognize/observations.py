@@ -8,8 +8,6 @@ values that replace it. Once they are known, the state is of another form, mostl
 values. So are first indices, values that are stored once, and holds by a threshold.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The options of raise-recurrences."""
 
-from __future__ import annotations
-
 from ....records import record
 from ...costs.table import Costs
 from ...iteration.iterations import ROW_BYTES

@@ -12,8 +12,6 @@ The initial state is the first row, so that there is one even without iterations
 rows in the order of the loop, so it is bit-exact. Integers and truth values with Xor are groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

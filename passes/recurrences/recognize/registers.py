@@ -10,8 +10,6 @@ So do caches of convolutions that see one element at a time, and sliding windows
 rows may also come first.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

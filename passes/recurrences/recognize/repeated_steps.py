@@ -9,8 +9,6 @@ iteration. The loop of single steps is emitted only for cells, which the next vi
 would run more iterations for nothing.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -14,8 +14,6 @@ Which states are NaN does not depend on the numbers of the others, so that it is
 values: tables of what the iteration makes of NaN and of a number tell it before all numbers.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

@@ -10,8 +10,6 @@ factor of 0 makes no NaN of an infinity in another state; an element that some i
 stands with the condition that it is there.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ on it, or returns zeros for the initial state. Where there may be none, zeros pa
 outputs are cut again.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Sequence
 

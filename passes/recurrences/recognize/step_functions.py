@@ -12,8 +12,6 @@ well, so that max-plus, clamped, decayed, guarded and reset states are of one fo
 have Xor as the sum and And as the product, so Not adds true.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ The interpreter visits the nodes of the cycle in order, with one rule for each o
 a row of sums with widths, so that fused, joined and split forms become equal.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Hashable, Mapping
 

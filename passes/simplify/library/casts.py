@@ -1,7 +1,5 @@
 """Casts in a row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import onnx

@@ -1,7 +1,5 @@
 """Operators that return their operand: neutral elements, equal operands, unchanged shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ....definitions.element_types import UNIVERSE

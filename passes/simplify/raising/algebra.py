@@ -9,8 +9,6 @@ base of a power. Sums along axes are linear, and what does not vary along the ax
     mean of n elements of 3 * x  {sum (x): 3 / n}
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....facts.fact import Shape

@@ -1,7 +1,5 @@
 """Operands of an attention: queries, keys, values and mask in the forms that the operator takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

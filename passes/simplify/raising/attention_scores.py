@@ -1,7 +1,5 @@
 """Scores of an attention: queries times keys, a factor, and masks that are added."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ....facts.types import IEEE_FLOATS

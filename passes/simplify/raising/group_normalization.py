@@ -1,7 +1,5 @@
 """Find GroupNormalization, which exporters write as InstanceNormalization of reshaped groups."""
 
-from __future__ import annotations
-
 from ....facts.fact import Shape
 from ....ir import Array, Node, Operator, Value
 from ....ops.axes import ONE as SINGLE

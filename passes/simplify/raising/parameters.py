@@ -1,7 +1,5 @@
 """Operands of an operator, such as scale and bias, that are sums."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ LogSoftmax 1 (below 13 along the last axis), Swish 24 by option. Kept: Softmax a
 may be empty, doubles without a kernel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import ClassVar, NamedTuple

@@ -13,8 +13,6 @@ Kept: operands whose sizes are open or broadcast, since onnxruntime's kernel fai
 batch; masks of another shape, and masks applied by Where; doubles.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -7,8 +7,6 @@ y = Reshape (b, [N, C, 2 * H, 2 * W])
 Kept: blocks that are not square, and shapes that are not known.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from ....facts.fact import Shape

@@ -14,8 +14,6 @@ Kept: an epsilon outside of the root or not constant, doubles, and channels of i
 since kernels of InstanceNormalization fail on an empty batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 

@@ -10,8 +10,6 @@ Kept: matrices of unknown sizes, stacks of matrices, biases that are not vectors
 than one open size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -5,8 +5,6 @@ p = Mul (x, x)   s = ReduceSum (p, axes)   y = Sqrt (s)     ->     y = ReduceL2 
 Kept: reductions along an axis that may be empty, or along run-time axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

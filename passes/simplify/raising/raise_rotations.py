@@ -10,8 +10,6 @@ of one tensor with itself. Kept: rotations of neighbouring elements or of a part
 another batch, which onnxruntime does not broadcast.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

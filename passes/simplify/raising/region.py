@@ -1,7 +1,5 @@
 """Nodes around a value: readers, producers, and what a replacement leaves unused."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 from ....ir import Graph, Node, Value

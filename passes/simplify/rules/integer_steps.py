@@ -4,8 +4,6 @@ Position buckets, for example, are integers that a logarithm gives exactly. A co
 multiplies into another one would move such a number across the step.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ....analysis.shapes.inference import ShapeInference

@@ -1,7 +1,5 @@
 """Nodes in one form for all opsets: axes, bounds and sizes are attributes, with their defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 

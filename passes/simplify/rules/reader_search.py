@@ -4,8 +4,6 @@ Each value is looked at once for all questions about one graph, so that a chain 
 n rules apply takes n steps instead of n * n.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....ir import Graph, Node, Value

@@ -1,7 +1,5 @@
 """Replacement of a match by the graph after, where that costs less."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases that a rule claims: opsets, element types, ranks, shapes, attributes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

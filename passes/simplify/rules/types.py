@@ -1,8 +1,6 @@
 """Element types of the variables of a rule: which ones share a type, and the types that they may
 have."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 
 from ....definitions.element_types import NUMBERS, UNIVERSE, types_named

@@ -1,7 +1,5 @@
 """Constants with one number everywhere."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

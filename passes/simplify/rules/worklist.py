@@ -5,8 +5,6 @@ the number of rules hardly counts. Each replacement costs less than what it repl
 ends.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence, Set

@@ -4,8 +4,6 @@
 from sums that stay within their type, whatever their operands are.
 """
 
-from __future__ import annotations
-
 import onnx
 
 from ....facts.fact import PRIVATE, element

@@ -13,8 +13,6 @@ each case of a maximum or minimum that matters. All sums are in Z: no fact rests
 wrap, since the parts of a linear sum stay within their type (`exact_integers.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

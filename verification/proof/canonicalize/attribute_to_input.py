@@ -1,7 +1,5 @@
 """Attributes that became inputs: Slice, Pad, TopK, Squeeze, Split and others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Axes as attributes counted from the front: reductions, Softmax and other operators."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

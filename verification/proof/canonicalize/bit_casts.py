@@ -4,8 +4,6 @@ Rules may change the sign and the payload of a NaN, as does an exchange of opera
 has a term only if its operand moves elements of inputs and constants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

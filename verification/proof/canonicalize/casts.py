@@ -1,7 +1,5 @@
 """Casts to a wider type around operators that older versions lack for the narrow one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

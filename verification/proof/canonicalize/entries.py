@@ -3,8 +3,6 @@
 Neg (Gather ([1, 2, 4], i))    ->    Gather ([-1, -2, -4], i)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..terms.constants import MOST_ELEMENTS

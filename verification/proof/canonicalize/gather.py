@@ -1,7 +1,5 @@
 """Gather: contiguous indices as a slice, and Gather as Where (below opset 9)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """A value quantized again by the scale that it was quantized by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recurrent layers: initial states of zeros, and batches first (operator specification)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.fact import Shape

@@ -1,7 +1,5 @@
 """Upsample and Resize: inputs and pixel positions of their versions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

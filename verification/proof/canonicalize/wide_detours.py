@@ -1,7 +1,5 @@
 """Operators in a wider type than their operands: they are those of the narrow type."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.types import INTEGER_BITS

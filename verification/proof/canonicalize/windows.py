@@ -1,7 +1,5 @@
 """Convolutions and pools: attributes with the values that they have when absent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..terms.term import Args, Head, Term

@@ -1,7 +1,5 @@
 """If: the branch whose condition is decided, or a choice between the outputs of both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import onnx

@@ -1,7 +1,5 @@
 """Optional values: their content, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scan outputs, and the lists and tensors to which each iteration appends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 

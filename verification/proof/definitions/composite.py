@@ -1,7 +1,5 @@
 """Activations, products, reductions and losses as functions of simpler operators."""
 
-from __future__ import annotations
-
 from ..canonicalize.casts import WHOLE_IN, holds
 from .functions import (
     DOUBLE,

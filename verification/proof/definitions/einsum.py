@@ -1,7 +1,5 @@
 """Einsum as products of matrices."""
 
-from __future__ import annotations
-
 import math
 import string
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """GatherElements as Gather of all elements in one row, and values of TopK by place."""
 
-from __future__ import annotations
-
 import itertools
 
 from .functions import Application, defined

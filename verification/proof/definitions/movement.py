@@ -1,7 +1,5 @@
 """Operators that move elements, or choose one: their definitions hold bit for bit."""
 
-from __future__ import annotations
-
 import math
 
 import onnx

@@ -5,8 +5,6 @@ computed in the type that the specification names; where kernels compute doubles
 although it names floats, no definition holds.
 """
 
-from __future__ import annotations
-
 from .functions import DOUBLE, FLOAT, FLOATS, NARROW_FLOATS, OVER_REALS_ONLY, Application, defined
 
 _DEVIATIONS = """

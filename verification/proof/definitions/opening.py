@@ -1,7 +1,5 @@
 """Opened definitions: the terms that an operator stands for, on the same arguments."""
 
-from __future__ import annotations
-
 import onnx
 
 from ....ir import Operator

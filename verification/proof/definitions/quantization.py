@@ -1,7 +1,5 @@
 """DequantizeLinear as its formula: a difference of integers, scaled."""
 
-from __future__ import annotations
-
 import onnx
 
 from ....facts.types import INTEGER_BITS

@@ -1,7 +1,5 @@
 """Resize by neighbours: Gather, weights and sums, along one axis after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ At each position a condition holds or does not. In each case a Where is one of i
 connective is a truth value, and an elementwise operator of choices is one of what is chosen.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 

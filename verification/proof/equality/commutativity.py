@@ -3,8 +3,6 @@
 Sums and products of floats commute (IEEE 754; which of two NaN results is not compared).
 """
 
-from __future__ import annotations
-
 from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Pair, Term
 

@@ -1,7 +1,5 @@
 """Sizes that follow from terms of an iteration: equal if these terms are."""
 
-from __future__ import annotations
-
 from ....facts.polynomial import Dimension
 from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms

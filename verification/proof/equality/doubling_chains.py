@@ -13,8 +13,6 @@ Of these four operators a few steps may join rows of a block, and the others the
 Row t of the first operand joins all whole blocks before t, and of the second the s rows up to t.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ itself (`circular_pair`). The states of two recurrences may: they are equal by i
 iterations (`induction.py`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

@@ -4,8 +4,6 @@ A state is a fold if it begins with the first state of the fold, and if each ite
 the fold does (induction). Two folds are compared as states of the recurrences that they compute.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Equal recurrences by bisimulation: equal trip counts, initial states and steps."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

@@ -5,8 +5,6 @@
 The slice pushdown asks for these, and checks that each row is the one of its iteration.
 """
 
-from __future__ import annotations
-
 from ....facts.fact import Shape, element
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE

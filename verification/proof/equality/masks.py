@@ -8,8 +8,6 @@
 Pieces of neutral elements join nothing. Products and reductions are opened, over the reals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

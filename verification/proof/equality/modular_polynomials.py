@@ -5,8 +5,6 @@ of other terms, the same polynomial for all elements. A state to which each iter
 number is its initial value and a multiple of that (`start + i * delta`).
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Recurrences that the comparison builds: of recurrent operators, doubling loops and folds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ a function of one number. Where the constants that it compares with divide the n
 and open intervals, it is a constant or the number itself, up to its sign, on each of these pieces.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

@@ -1,7 +1,5 @@
 """Places that indices mean: whether no two of them are one place."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

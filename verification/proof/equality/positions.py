@@ -5,8 +5,6 @@ each iteration compares its own part with a slice. All of these pairs are instan
 an unknown position (anti-unification, G. Plotkin 1970), which suffices for them.
 """
 
-from __future__ import annotations
-
 from ....facts.fact import element
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE

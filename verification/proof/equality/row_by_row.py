@@ -5,8 +5,6 @@ unknown position of an axis is pushed down on both sides (`slice_pushdown.py`), 
 after the other the movements become positions of slices of the same tensors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from ....ops.axes import ONE

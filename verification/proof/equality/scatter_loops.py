@@ -4,8 +4,6 @@ Several updates of an element are joined in the order of their indices, as kerne
 reduction kernels write in any order, so that each index must be another place.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ....facts.fact import element

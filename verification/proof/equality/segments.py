@@ -4,8 +4,6 @@ A rewrite of a loop whose first or last iteration differs holds its conditions a
 constants with a row for each iteration. On a segment a row is a number or a position.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ has the same bits; for operators that round in between that holds up to the choi
 kernel.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable, Generator, Iterator, Mapping, Set

@@ -1,7 +1,5 @@
 """Split into equal parts, and by number of parts, where both have outputs."""
 
-from __future__ import annotations
-
 from ..canonicalize.attribute_to_input import lengths_of
 from ..terms.term import Pair, Term
 from ..terms.term_manager import Terms

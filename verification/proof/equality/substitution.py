@@ -1,7 +1,5 @@
 """Substitution of terms for variables and of sizes for symbols; one iteration of a loop."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

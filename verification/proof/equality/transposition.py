@@ -1,7 +1,5 @@
 """Transposed sums: CumSum along an axis, and along another one of the transposed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..simplify.slices import backward

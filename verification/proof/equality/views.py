@@ -1,7 +1,5 @@
 """Views through elementwise operators: a reshaped result is the operator on reshaped operands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ....facts.fact import Shape

@@ -1,7 +1,5 @@
 """Operators that certainly fail on their operands, by the specification and in all runtimes."""
 
-from __future__ import annotations
-
 from ....ops import rules_of
 from ..terms.term import Args, Head
 

@@ -1,7 +1,5 @@
 """Operators on integers whose bounds decide what they compute."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.bounds import Bounds

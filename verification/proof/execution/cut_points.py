@@ -9,8 +9,6 @@ A cut point is a variable of which nothing is known but its element type. Where 
 models are compared as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import onnx

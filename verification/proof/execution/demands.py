@@ -1,7 +1,5 @@
 """Numbers that are at least 0 wherever a node runs: demands of its operator."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ operands as the other gives equal results in onnxruntime, too; of any other the 
 assumes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Demands of nodes that take positions along an axis: all indices lie in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from ....facts.fact import Shape

@@ -1,7 +1,5 @@
 """Model inputs as terms: one for each name, of the type that both models declare."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Hashable, Mapping, Sequence
 from types import MappingProxyType
 

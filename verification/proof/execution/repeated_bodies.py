@@ -9,8 +9,6 @@ the values from outside determine a whole block: each of its nodes costs little 
 look-up of its term.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

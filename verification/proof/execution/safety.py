@@ -4,8 +4,6 @@ The rules of operators (`OperatorRules.prove_safe`) state what must hold of the 
 of them is derived here from terms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from ....facts.bounds import Bounds, Known, greatest, join, known, least

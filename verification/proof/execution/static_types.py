@@ -7,8 +7,6 @@ schemas: what a node does not determine is unknown, and an unknown type fits eve
     y = If (c) <then_branch: u = Neg (x), else_branch: v = Cast <to = INT64> (x)>   # refused
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import onnx

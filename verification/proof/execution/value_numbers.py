@@ -9,8 +9,6 @@ A node of the rewrite that the original lacks takes the number of the value of i
 is an assumption: `cut_points.py` proves it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple

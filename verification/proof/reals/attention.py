@@ -1,7 +1,5 @@
 """Attention over the reals, by the formula of the operator specification."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

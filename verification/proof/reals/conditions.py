@@ -5,8 +5,6 @@ and logarithms: a quotient that cancels would hide a division by 0. An atom of t
 be undefined itself, such as the remainder of a division, must be one of the original.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from enum import IntEnum
 

@@ -1,7 +1,5 @@
 """Float constants as the numbers that they round."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

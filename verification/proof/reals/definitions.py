@@ -3,8 +3,6 @@
 Operators that ONNX defines by others stand in `definitions/`, but for those with a shorter formula.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

@@ -9,8 +9,6 @@ Identities hold where all divisors differ from 0 and all roots are defined; `nee
 conditions.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 import random

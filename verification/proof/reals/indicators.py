@@ -6,8 +6,6 @@ A choice has a value even where the branch that it does not take has none, and t
 So a branch with a divisor, a root, a logarithm or an infinite constant below it is left alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

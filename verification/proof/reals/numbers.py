@@ -1,7 +1,5 @@
 """Numbers that models multiply by, up to powers of two: scaling by these is exact."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, insort
 from collections.abc import Hashable

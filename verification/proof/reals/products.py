@@ -1,7 +1,5 @@
 """Products of matrices over the reals, as terms: Gemm, and sums over concatenated operands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.polynomial import Dimension, product

@@ -1,7 +1,5 @@
 """Concat: of one piece, of Concats, of adjacent slices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.fact import Fact, element

@@ -1,7 +1,5 @@
 """Sizes and trip counts that only run time determines: Max(n, 0), Range(0, n, 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import onnx

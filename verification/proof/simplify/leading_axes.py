@@ -3,8 +3,6 @@
 One iteration of a loop and the batched computation of all iterations differ by such axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Minima of sizes, and of numbers with bounds that they never exceed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.fact import element

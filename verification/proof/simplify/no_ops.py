@@ -1,7 +1,5 @@
 """Operators that return their input: Tile by 1, Pad by 0, Split into one part and the like."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ....facts.fact import vector

@@ -3,8 +3,6 @@
 padded(x, n) is x followed by zeros along its first axis, n elements in all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reshape, Squeeze, Unsqueeze and Flatten as one head, "view"; Transpose, Expand and Cast."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Scatter that replaces every element, in order, by its updates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Where, If and boolean connectives, as far as their conditions are decided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sequences with known elements: a chain of appends, and the operators on it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 

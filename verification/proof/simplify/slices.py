@@ -4,8 +4,6 @@ narrow(x, start, size), with an axis, is the elements start to start + size of t
 which exist. Along one axis there is at most one.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Whole numbers computed as floats: a count of Range is Cast(Ceil(Div(..)))."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

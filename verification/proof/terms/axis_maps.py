@@ -5,8 +5,6 @@ same operations in the same order; for operators that round in between that hold
 of a runtime's kernel (`exact_operators.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

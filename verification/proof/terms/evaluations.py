@@ -1,7 +1,5 @@
 """Record of operators that a proof computed on constants, for a second computation elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Asin, Atan, Celu, Cos, Elu, Exp, Log, Mish, Selu, Sigmoid, Sin, Softmax, LogSoft
 and the sums of Reduce; folded, nearly every operator without a `roundings` of its own differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import onnx

@@ -4,8 +4,6 @@ Equal facts are one object, so that shape inference runs once for a head and its
 iterations of a loop apply it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Hashable, Mapping, Sequence

@@ -4,8 +4,6 @@ A size that varies has one symbol in the body of its loop. Outside of one iterat
 imply nothing about equal sizes.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Set
 

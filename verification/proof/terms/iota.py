@@ -1,7 +1,5 @@
 """Tensors that hold 0, 1, 2, ... in the order of their elements."""
 
-from __future__ import annotations
-
 from ....facts.polynomial import Dimension
 from .term import Term
 from .term_manager import Terms

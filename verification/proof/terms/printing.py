@@ -1,7 +1,5 @@
 """Terms as ONNX text for people: the last nodes before two terms differ."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -6,8 +6,6 @@ recorded only when a proof that stayed open runs again, so that a proof that suc
 more.
 """
 
-from __future__ import annotations
-
 from .term import Term
 
 _MOST_SOURCES = 1_000

@@ -4,8 +4,6 @@ The sizes of a Reshape by `[n, -1, k]` of a tensor `[n, 4, m, 8]` may have no fo
 0 copies an axis. Still, they are those of any other Reshape of such a tensor by such sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Set
 
 from ....facts.fact import Content
