@@ -3,7 +3,9 @@
 Run: python -m straightline.dev.tools.options
 """
 
+import ast
 import dataclasses
+import inspect
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
@@ -123,13 +125,21 @@ def _types(names: Collection[str]) -> Iterator[str]:
 def _pass_options() -> Iterator[str]:
     types: dict[str, str] = {}
     for kind in (*PASSES, Accelerate):
+        written = _annotations(kind)
         for field in dataclasses.fields(kind):
             if not field.metadata.get("code_only"):
-                types[field.name] = str(field.type)  # as its class writes it
+                types[field.name] = written[field.name]
     yield from ("", "", "class PassOptions(TypedDict, total=False):")
     yield '    """Options of passes; each goes to every pass of the pipeline that has it.'
     yield from ("", "    `straightline passes` describes them.", '    """', "")
     yield from (f"    {name}: {types[name]}" for name in sorted(types))
+
+
+def _annotations(kind: type) -> dict[str, str]:
+    """Return the types of fields as classes write them, by names of aliases."""
+    bodies = [ast.parse(inspect.getsource(each)).body[0] for each in kind.__mro__[-2::-1]]
+    fields = [item for body in bodies for item in body.body if isinstance(item, ast.AnnAssign)]
+    return {ast.unparse(item.target): ast.unparse(item.annotation) for item in fields}
 
 
 def calls(text: str | None = None) -> str:
