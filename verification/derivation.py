@@ -24,6 +24,8 @@ _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 _OF_SIZES = ("movement", "known-elements")
 """Rules that derive another term once more of the sizes is known."""
 _MOST_ROUNDS, _MOST_TWINS, _MOST_VAIN = 8, 8, 8
+_ATTEMPTS_OF_CUT, _MOST_OF_CUT = 600, 200
+"""Limits of a search between two values that both models name, and of the terms there."""
 _ATTEMPTS, _ATTEMPTS_OF_TERM = 60_000, 10
 _STEPS, _STEPS_OF_TERM = 4_000, 1
 """Limits of a search, and what each term of both models adds. A model of a thousand nodes needs up
@@ -156,7 +158,7 @@ class Search:
         self.stuck: tuple[int, int] | None = None
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
         self._vain, self._copies = set[int](), set[int]()
-        self._notion = "bits"
+        self._notion, self._borders = "bits", set[int]()
         self._tried: dict[tuple[int, bool], tuple[str, int]] = {}
         self._stamps: dict[int, int] = {}
         self._derived: dict[tuple[str, int], int] = {}
@@ -182,9 +184,59 @@ class Search:
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
         notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
+        for one, other in self._cuts() if self.replay.equality == "reals" else ():
+            for self._notion in notions:
+                self._bridge(one, other)
+            self._borders |= {one} if self.terms.find(one) == self.terms.find(other) else set()
+        self._notion = notions[0]
         # From the outputs downwards first, which touches only what differs. Saturation applies
         # every rule everywhere, and is for what is left.
         return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
+
+    def _cuts(self) -> list[tuple[int, int]]:
+        """Terms of values that both main graphs name alike, in the order of the rewrite."""
+        sides = []
+        for side in (self.replay.models.before, self.replay.models.after):
+            named: dict[str, int] = {}
+            for term, guards, node in side.execution.log:
+                for output, name in enumerate(() if guards else node.output):
+                    key = self.terms.key(self.terms.nodes[term]._replace(output=output))
+                    named[name] = self.terms.table.get(key, ABSENT)
+            sides.append(named | side.outputs)
+        before, after = sides
+        pairs = [(before[name], term) for name, term in after.items() if name in before]
+        return [pair for pair in pairs if ABSENT not in pair]
+
+    def _bridge(self, one: int, other: int) -> None:
+        """Make two values equal by rules on the terms between them and other shared values."""
+        find, most = self.terms.find, self._attempts + _ATTEMPTS_OF_CUT
+        if find(one) == find(other) or self.terms.fact(one) != self.terms.fact(other):
+            return
+        self._close(one, other)
+        for _ in range(_MOST_ROUNDS):
+            merges = self.terms.merges
+            for term in self._cone(one, other):
+                if find(one) == find(other) or self._attempts > most:
+                    break
+                self._apply(term)
+            if find(one) == find(other) or self._attempts > most or self.terms.merges == merges:
+                break
+            self._close(one, other)
+
+    def _cone(self, *ends: int) -> list[int]:
+        """Terms between values and shared ones, operands first."""
+        find, nodes = self.terms.find, self.terms.nodes
+        visited = {find(each) for each in self._borders} - {find(each) for each in ends}
+        order, stack = list[int](), [*ends]
+        while stack and len(order) < _MOST_OF_CUT:
+            at = stack.pop()
+            if at == ABSENT or find(at) in visited:
+                continue
+            visited.add(find(at))
+            members = [each for each in self.terms.members(at) if nodes[each].args]
+            order += members
+            stack += [arg for member in members for arg in nodes[member].args]
+        return order[::-1]
 
     @property
     def _is_over(self) -> bool:
