@@ -184,7 +184,7 @@ class Search:
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
         notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
-        for one, other in self._cuts() if self.replay.equality == "reals" else ():
+        for one, other in self._cuts() if notions[1:] else ():
             for self._notion in notions:
                 self._bridge(one, other)
             self._borders |= {one} if self.terms.find(one) == self.terms.find(other) else set()
