@@ -197,12 +197,12 @@ class Search:
         """Terms of values that both main graphs name alike, in the order of the rewrite."""
         sides = []
         for side in (self.replay.models.before, self.replay.models.after):
-            named: dict[str, int] = {}
+            values: dict[str, int] = {}
             for term, guards, node in side.execution.log:
                 for output, name in enumerate(() if guards else node.output):
                     key = self.terms.key(self.terms.nodes[term]._replace(output=output))
-                    named[name] = self.terms.table.get(key, ABSENT)
-            sides.append(named | side.outputs)
+                    values[name] = self.terms.table.get(key, ABSENT)
+            sides.append(values | side.outputs)
         before, after = sides
         pairs = [(before[name], term) for name, term in after.items() if name in before]
         return [pair for pair in pairs if ABSENT not in pair]
