@@ -32,6 +32,11 @@ g (float[3] x, float[3] w) => (y)
 g (float[n] x, float[3] w) => (y)
 - <int64[1] a={0}, int64[1] b={3}> { m=Concat<axis=0>(x,w) y=Slice(m,a,b) }
 + { y=Identity(w) }
+# axes of a row that are an attribute, 17, 17
+g (float[t,3,3] x) => (float[t,3] y) {
+- y=Scan<num_scan_inputs=1, body=b(float[3,3] e) => (float[3] r) {
+r=ReduceMax<axes=[1], keepdims=0>(e) }>(x) }
++ y=ReduceMax<axes=[1], keepdims=0>(x) }
 # a size in int32, 17, 17
 g (float[n] x) => (y) {
 - s=Shape(x) c=Cast<to=6>(s) d=Cast<to=7>(c) y=Identity(d) }

@@ -410,6 +410,7 @@ def _head(terms: Terms, each: Node, dim: Dim, level: int) -> Head | None:
         return None if move is None else head._replace(key=move)
     if head.name in ALONG and head.version >= 13:
         return head.changed(axis=axis + (axis >= 0))
-    is_same = head.name.startswith("Reduce") and head.version >= 13
+    # Axes that are an attribute count those of a row.
+    is_same = head.name.startswith("Reduce") and head.version >= 13 and not head.integers("axes")
     is_same |= head.name == "Gather" and not axis and terms.is_closed(each.args[0], level)
     return head if head.name in (*SINGLE, "MatMul") or is_same else None
