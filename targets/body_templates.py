@@ -30,11 +30,15 @@ class NodeForm(NamedTuple):
         like: all but the elements of float constants.
         exact: all.
         tensors: the constants among the values that the node reads, each value once.
+        reads: these values.
+        results: the outputs that others read.
     """
 
     like: Hashable
     exact: Hashable
     tensors: tuple[Tensor | None, ...]
+    reads: list[Value]
+    results: list[Value]
 
     def read(self) -> None:
         """Record that a decision reads the elements of its constants."""
@@ -65,48 +69,66 @@ class OpaqueConstants(Constants):
         return OpaqueTensor(tensor, (self._note,))
 
 
-def form_of(
-    node: Node, within: tuple[str, ...], types: Types, constants: Constants
-) -> NodeForm | None:
-    """Collect the properties of a node that decide its replacement; None if there may be more.
+class Forms:
+    """Forms of the nodes of one model that legalization replaces.
 
     Args:
-        node: the node, which holds no bodies.
-        within: the operators that it helps to replace, and the labels of ways.
+        within: the operators that the model helps to replace, and the labels of ways.
         types: the types of its values.
         constants: the constants among its values.
     """
-    assert node.graph is not None
-    extra = node.op.extra
-    if named_tensors(node.op) or (extra is not None and extra.device_configurations):
+
+    def __init__(self, within: tuple[str, ...], types: Types, constants: Constants) -> None:
+        self._within = within
+        self._types = types
+        self._constants = constants
+        self._operators: dict[Operator, Hashable] = {}
+
+    def of(self, node: Node) -> NodeForm | None:
+        """Collect the properties that decide the replacement of a node without bodies.
+
+        Returns:
+            its form; None where more may decide.
+        """
+        graph = node.graph
+        assert graph is not None
+        if node.op not in self._operators:
+            self._operators[node.op] = _operator_key(node.op)
+        operator = self._operators[node.op]
+        if operator is None or any(v is not None and v.pinned for v in node.outputs):
+            return None
+        names: dict[str, int] = {}
+        reads: dict[Value, int] = {}
+        wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
+        types, constants = self._types, self._constants
+        tensors = tuple([decided_tensor(value, types, constants) for value in reads])
+        # Symbols are numbered across all values: a replacement may need two sizes to be equal.
+        kinds = [
+            _value_key(value, types, names) if tensor is None else _constant_key(tensor)
+            for value, tensor in zip(reads, tensors, strict=True)
+        ]
+        uses = [v is not None and graph.is_used(v) for v in node.outputs]
+        declared = [v and v.info and _type_key(v.info.type, names) for v in node.outputs]
+        version = graph.root.opset()
+        like = (self._within, version, operator, *wiring, *kinds, *uses, *declared)
+        floats = [transparent(t) for t in tensors if t is not None and t.elem_type in FLOATS]
+        results = [v for v, is_used in zip(node.outputs, uses, strict=True) if v and is_used]
+        return NodeForm(like, (like, *floats), tensors, [*reads], results)
+
+
+def _operator_key(op: Operator) -> Hashable:
+    """Compute the key of an operator; None where it names values or devices."""
+    extra = op.extra
+    if named_tensors(op) or (extra is not None and extra.device_configurations):
         return None
-    if any(v is not None and v.pinned for v in node.outputs):
-        return None
-    names: dict[str, int] = {}
-    reads: dict[Value, int] = {}
-    wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
-    tensors = tuple([decided_tensor(value, types, constants) for value in reads])
-    # Symbols are numbered across all values: a replacement may need two sizes to be equal.
-    kinds = [
-        _value_key(value, types, names) if tensor is None else _constant_key(tensor)
-        for value, tensor in zip(reads, tensors, strict=True)
-    ]
-    attributes = [m.SerializeToString(deterministic=True) for m in node.op.attributes.values()]
-    results = [v and (node.graph.is_used(v), _declared(v, names)) for v in node.outputs]
-    operator = node.op.qualname, *attributes, extra is None
-    like = (within, node.graph.root.opset(), operator, (*wiring,), (*kinds,), (*results,))
-    floats = [transparent(t) for t in tensors if t is not None and t.elem_type in FLOATS]
-    return NodeForm(like, (like, *floats), tensors)
+    attributes = [m.SerializeToString(deterministic=True) for m in op.attributes.values()]
+    return op.qualname, *attributes, extra is None
 
 
 def _constant_key(tensor: Tensor) -> Hashable:
     if tensor.elem_type in FLOATS:
         return tensor.elem_type, tensor.dims, tensor.is_sparse, tensor.is_readable
     return content_key(tensor) or transparent(tensor)
-
-
-def _declared(value: Value, names: dict[str, int]) -> Hashable:
-    return None if value.info is None else _type_key(value.info.type, names)
 
 
 def _value_key(value: Value, types: Types, names: dict[str, int]) -> Hashable:
@@ -152,11 +174,13 @@ class BodyTemplate:
         body: the body, with names for the last replaced node.
         size: the number of its nodes.
         summary: the operators in its place, in words.
+        keeps_facts: true if inference finds as much of its results as of those of the node.
     """
 
     def __init__(self, cut: Cut, note: Reads, summary: str) -> None:
         (node,) = cut.nodes
         self.body = cut.scratch.graph
+        self.keeps_facts = cut.keeps_facts()
         self._imports = cut.scratch.opset_imports
         self._note = note
         self._sources = [value.constant for value in cut.outside.values()]
@@ -198,12 +222,13 @@ class BodyTemplate:
             graph.replace_uses(value, graph.add_initializer(value.name, tensor.read()))
             graph.remove_initializer(value)
 
-    def fill(self, gap: Gap, form: NodeForm) -> bool:
+    def fill(self, node: Node, form: NodeForm, types: Types) -> bool:
         """Replace a node by a copy.
 
         Args:
-            gap: the node's place.
+            node: the node.
             form: the form of the node, equal to that of the first one.
+            types: the types of the values of its model.
 
         Returns:
             False where a constant cannot be computed, so that nothing was done.
@@ -214,9 +239,10 @@ class BodyTemplate:
         computed = self._computed[form.tensors]
         if computed is None:
             return False
-        (node,), graph = gap.nodes, gap.graph
+        graph = node.graph
+        assert graph is not None
         arguments = [
-            gap.reads[argument]
+            form.reads[argument]
             if isinstance(argument, int)
             else self._placed_in(graph, computed[position], node, self.body.inputs[position].name)
             for position, argument in enumerate(self._arguments)
@@ -226,6 +252,7 @@ class BodyTemplate:
             copier = self._copiers[graph] = Template(self.body, graph, last=self._last)
         copies = copier.instantiate(arguments)
         self._describe(copier, node)
+        gap = Gap(graph, [node], types, form.reads, form.results)
         if self._last is not None:
             op, name = self._operator(self._last.op, node), self._split(self._last.name)
             node.name = _joined(node.label, name)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+from ..facts.fact import Fact
 from ..facts.notions import Equality, weakest
 from ..facts.reason import Message
 from ..ir import Model, Node, Value, load
@@ -130,11 +131,13 @@ class FitTarget(Pass):
             model.become(best.result.model)
             context.remarks.follow(model)
             changed = True
+        changed |= bool(best.result.replaced or best.result.untaken)
         result = self._straightened(best, model, context, search)
         self._keep_constants(model, context)
         changed |= self._finish(model, context)
         self._note_sizes(model, context)
         result.tell(self, model, context)
+        context.analyses.facts |= result.facts
         if search.left_out:
             context.remarks.add_on_model(self, model, "noted", search.remark)
         return changed
@@ -203,12 +206,13 @@ class FitTarget(Pass):
         before, best, least, stuck = model.opset(), None, 0, None
         if model.training_info:
             return self._as_it_is(model)
-        for opset in self._opsets(model):
+        opsets = list(self._opsets(model))
+        for opset in opsets:
             if best is not None and not search.allows_more():
                 break
             search.spend(model, _CONVERSION)
             try:
-                fitted = self._fit_in(opset, model, added)
+                fitted = self._fit_in(opset, model, added, in_place=len(opsets) == 1)
             # Another opset of the target may hold the operator. The caller's own
             # opset has no substitute.
             except ConversionError as error:
@@ -254,16 +258,20 @@ class FitTarget(Pass):
         if own and preferred is not None and preferred != nearest:
             yield preferred
 
-    def _fit_in(self, opset: int, model: Model, added: int) -> FitResult:
-        """Convert the model to an opset, and replace operators that the target lacks."""
+    def _fit_in(self, opset: int, model: Model, added: int, in_place: bool) -> FitResult:
+        """Convert a model to an opset, and replace operators that the target lacks.
+
+        A model that has the opset may be changed in place, where no other opset is tried.
+        """
         before = model.opset()
         is_taken = not any(self._shared(model))
         # Most models of a batch are legal as they are, and need no copy.
         if opset == before and is_taken and not Legality(self.target, model).unsupported():
             return FitResult(model, before, {})
         copy, straightened, changes = model, tuple[Remark, ...](), ""
+        selects = selects_of(model)
         if opset == before:
-            copy = load(model)
+            copy = model if in_place else load(model)
         else:
             start = partial(load, model)
             converted = Conversion(start, self.ir_version, self.rewrites).to(opset)
@@ -274,10 +282,10 @@ class FitTarget(Pass):
         # Passes and legalization share one limit of nodes, or a fit could double what the
         # user allowed.
         budget = Budget(Meter(added), self.max_nodes)
-        replaced, untaken = legalize(copy, self.target, budget)
+        replaced, untaken, facts = legalize(copy, self.target, budget)
         if all(self._lists(op_type, opset) for op_type in FORMS):
-            keep_signs(copy, selects_of(model))
-        return FitResult(copy, before, untaken, replaced, straightened, changes=changes)
+            keep_signs(copy, selects)
+        return FitResult(copy, before, untaken, replaced, straightened, None, changes, facts)
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""
@@ -334,6 +342,7 @@ class FitResult:
         straightened: remarks on constructs that had to be rewritten for the opset.
         stuck: the error that keeps the model from an opset that the target reads.
         changes: the operators that the conversion has changed, for people.
+        facts: outputs of the model whose facts inference would find again.
     """
 
     model: Model
@@ -343,6 +352,7 @@ class FitResult:
     straightened: Sequence[Remark] = ()
     stuck: ConversionError | None = None
     changes: str = ""
+    facts: Mapping[Value, Fact] = field(default_factory=dict)
 
     @property
     def is_as_before(self) -> bool:

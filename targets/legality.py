@@ -44,7 +44,12 @@ class Legality:
 
     def unsupported(self) -> dict[Node, str]:
         """The unsupported nodes, each with the reason; outer ones before those inside."""
-        return {node: reason for node in self._nodes() if (reason := self.reason(node)) is not None}
+        listed, reason_of = self._listed, self.reason
+        return {
+            node: reason
+            for node in self._nodes()
+            if node.op not in listed and (reason := reason_of(node)) is not None
+        }
 
     def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
         """The nodes without attributes that the target needs written, with the defaults."""

@@ -10,8 +10,10 @@ operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
+from ..facts.fact import Fact, is_settled
 from ..ir import Graph, Model, Node, Value, normal_domain
 from ..ir.lazy import lazy_property
 from ..ir.opaque import Reads
@@ -39,8 +41,8 @@ from ..version_converter.engine import Decomposition, Engine
 from ..version_converter.errors import Refused
 from ..version_converter.registry import LONGER_FORMS
 from ..version_converter.schemas import OLDEST, REVIEWED, first_opset
-from ..version_converter.subgraph_extraction import Cut, Gap, identity_source
-from .body_templates import BodyTemplate, NodeForm, OpaqueConstants, form_of
+from ..version_converter.subgraph_extraction import Cut, identity_source
+from .body_templates import BodyTemplate, Forms, NodeForm, OpaqueConstants
 from .decompositions import DECOMPOSITIONS, decompositions_of
 from .legality import Legality, name_of
 from .outputs import isolate_outputs, shared_outputs
@@ -62,18 +64,27 @@ _OPSET = 17
 """The opset of ONNX's operators in a model that had none, where the target supports it."""
 
 
-def legalize(
-    model: Model, target: Target, budget: Budget
-) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
+class Legalized(NamedTuple):
+    """Result of a legalization.
+
+    Attributes:
+        replaced: the replacements.
+        unsupported: the other unsupported nodes with reasons.
+        facts: outputs of the model whose facts inference would find as they were before.
+    """
+
+    replaced: list[NodeReplacement]
+    unsupported: Mapping[Node, str]
+    facts: Mapping[Value, Fact]
+
+
+def legalize(model: Model, target: Target, budget: Budget) -> Legalized:
     """Replace unsupported nodes in place, where the target supports all replacements.
 
     Args:
         model: the model.
         target: the target.
         budget: limit of added nodes.
-
-    Returns:
-        the replacements, and the other unsupported nodes with reasons.
     """
     # A client that reads no functions may still support every node in them.
     if model.functions and not target.functions:
@@ -90,11 +101,13 @@ def legalize(
             at for at, value in enumerate(model.graph.outputs) if identity_source(value) in behind
         }
         within = ("Identity",) if places and places <= positions else ()
-        more, unsupported = _Legalizer(model, target, budget, within).run()
+        legalizer = _Legalizer(model, target, budget, within)
+        more, unsupported = legalizer.run()
+        is_whole = not replaced
         replaced += more
         positions |= places
         if not (target.own_outputs and any(shared_outputs(model, constants, target.inner))):
-            return replaced, unsupported
+            return Legalized(replaced, unsupported, legalizer.facts() if is_whole else {})
 
 
 def _identity_outputs(values: Iterable[Value]) -> Iterator[NodeReplacement]:
@@ -156,11 +169,13 @@ class _Legalizer:
         self._templates = {} if templates is None else templates
         self._folder = Folder(model)
         self._old_constants: dict[Graph, set[Value]] = {}  # before recurrences were expanded
+        self._keeps_facts = True
 
     def run(self) -> tuple[list[NodeReplacement], Mapping[Node, str]]:
         """Replace until every unsupported node was tried. Replacements are supported, so that this
         ends."""
         self._replaced += write_out(Legality(self.target, self.model))
+        self._keeps_facts = not self._replaced
         while True:
             unsupported = self.legality.unsupported()
             if all(node in self._tried for node in unsupported):
@@ -174,6 +189,14 @@ class _Legalizer:
             for node in new:
                 if not self._is_removed(node):
                     self._tried[node] = self._replace(node)
+
+    def facts(self) -> dict[Value, Fact]:
+        """Facts of the model's outputs that inference would find again; none where one may not."""
+        # What follows from a body may rest on a declaration in it, which these types trust.
+        if not (self._keeps_facts and self._replaced) or len(list(self.model.graphs())) > 1:
+            return {}
+        facts = {value: self.legality.types.fact(value) for value in self.model.graph.outputs}
+        return {value: fact for value, fact in facts.items() if fact and is_settled(fact)}
 
     def _is_removed(self, node: Node) -> bool:
         """Test whether a node, or a node around it, was removed."""
@@ -190,7 +213,7 @@ class _Legalizer:
         # well, and are not part of a form.
         if node.bodies or node.op_type in RECURRENT or node.op.references:
             return None
-        return form_of(node, self.within, self.legality.types, self._constants)
+        return self._forms.of(node)
 
     def _stays(self, node: Node) -> bool:
         """Test whether a node stays without a try."""
@@ -213,12 +236,12 @@ class _Legalizer:
         template = self._template(node, form)
         if isinstance(template, str):
             return template
-        assert node.graph is not None
         replacement = NodeReplacement(node.op_type, node.path, template.summary)
         self._spend(template.size)
         # The template read constants of the first node that this one does not have in this form.
-        if not template.fill(Gap(node.graph, [node], self.legality.types), form):
+        if not template.fill(node, form, self.legality.types):
             return self._replace_alone(node)
+        self._keeps_facts &= template.keeps_facts
         self._replaced.append(replacement)
         return ""
 
@@ -249,6 +272,7 @@ class _Legalizer:
         if isinstance(cut, str):
             return cut
         summary = _summary(_operators(cut.scratch.graph), node)
+        self._keeps_facts = False
         self._replaced.append(NodeReplacement(node.op_type, node.path, summary))
         self._spend(len(cut.scratch.graph))
         if node.op_type in RECURRENT and cut.graph not in self._old_constants:
@@ -311,6 +335,10 @@ class _Legalizer:
     @lazy_property
     def _constants(self) -> Constants:
         return Constants(self.legality.types, Folder(self.model))
+
+    @lazy_property
+    def _forms(self) -> Forms:
+        return Forms(self.within, self.legality.types, self._constants)
 
     def _cut(self, node: Node, constants: Constants | None = None) -> Cut:
         assert node.graph is not None

@@ -39,6 +39,8 @@ class Constants:
 
         Each value is visited once; inputs of a node after an unknown one are not visited.
         """
+        if value in self._known:
+            return self._known[value]
         stack = [(value, iter(self._needs(value)))]
         while stack:
             last, needs = stack[-1]

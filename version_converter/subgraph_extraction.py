@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import onnx
 
 from ..analysis.constants.folding import Folder
+from ..analysis.shapes.inference import ShapeInference
 from ..ir import Function, Graph, Model, Node, Operator, Tensor, Value, captured_by, instantiate
 from ..ir.copying import copy_function, copy_node
 from ..ir.read_names import named_tensors
@@ -23,24 +24,23 @@ class Gap:
         graph: the graph.
         nodes: the nodes, in order, with all nodes between two of them.
         types: the types of the values.
-
-    Attributes:
         reads: the values from outside that the nodes read.
         results: the values of the nodes that others read.
     """
 
-    def __init__(self, graph: Graph, nodes: list[Node], types: Types) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: list[Node],
+        types: Types,
+        reads: list[Value],
+        results: list[Value],
+    ) -> None:
         self.graph = graph
         self.nodes = nodes
+        self.reads = reads
+        self.results = results
         self._types = types
-        inside = set(nodes)
-        read = [v for node in nodes for v in (*node.inputs, *captured_by(node)) if v is not None]
-        self.reads = [v for v in dict.fromkeys(read) if v.producer not in inside]
-        outputs = [v for node in nodes for v in node.outputs if v is not None]
-        self.results = [v for v in outputs if self._leaves(v, inside)]
-
-    def _leaves(self, value: Value, inside: set[Node]) -> bool:
-        return value.pinned or not inside.issuperset(self.graph.users(value))
 
     def fill(
         self,
@@ -91,8 +91,9 @@ class Gap:
         self._import(imports)
 
     def _import(self, imports: Mapping[str, int]) -> None:
+        present = self.graph.root.opset_imports
         for domain, version in imports.items():
-            self.graph.root.opset_imports.setdefault(domain, version)
+            present.setdefault(domain, version)
 
 
 class Cut(Gap):
@@ -121,7 +122,12 @@ class Cut(Gap):
         constants: Constants,
         calls: CallGraph,
     ) -> None:
-        super().__init__(graph, nodes, types)
+        inside = set(nodes)
+        read = [v for node in nodes for v in (*node.inputs, *captured_by(node)) if v is not None]
+        reads = [v for v in dict.fromkeys(read) if v.producer not in inside]
+        outputs = [v for node in nodes for v in node.outputs if v is not None]
+        results = [v for v in outputs if v.pinned or not inside.issuperset(graph.users(v))]
+        super().__init__(graph, nodes, types, reads, results)
         # Below IR version 4 its constants would have to be inputs, too.
         self.scratch = Model(onnx.ModelProto(ir_version=max(model.ir_version, 4)), model.base_dir)
         self.scratch.opset_imports = dict(graph.root.opset_imports)
@@ -156,6 +162,18 @@ class Cut(Gap):
             if reason is not None:
                 return reason
         return None
+
+    def keeps_facts(self) -> bool:
+        """Test that inference finds the types of the results in the scratch model.
+
+        It may know less of other operators, or count another size.
+        """
+        inference = ShapeInference(self.scratch)
+        for value, copy in zip(self.results, self.scratch.graph.outputs, strict=True):
+            fact, other = self._types.fact(value), inference.fact(copy)
+            if fact is None or fact.elem_type != other.elem_type or fact.shape != other.shape:
+                return False
+        return True
 
     def inline(self, functions: Collection[Function]) -> None:
         """Inline calls of functions in the scratch model, where that is legal."""

@@ -185,7 +185,7 @@ class Types:
         self._ranks.forget(value)
         for inference, fact in facts:
             # All is known of a tensor of floats with static sizes.
-            if not (is_settled(fact) and fact.elem_type in IEEE_FLOATS):
+            if fact.elem_type not in IEEE_FLOATS or not is_settled(fact):
                 inference.forget(value)
                 fact = _together(inference.fact(value), fact)
             inference.assume(value, fact)

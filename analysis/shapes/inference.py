@@ -122,6 +122,8 @@ class ShapeInference:
 
     def assume(self, value: Value, fact: Fact) -> None:
         """Assume a fact: the hypothesis of a body, or the result of a rewrite."""
+        if self._facts.get(value) is fact:
+            return
         self._facts[value] = fact
         shape = fact.shape
         if not shape or fact in self._existing:

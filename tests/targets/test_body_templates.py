@@ -7,6 +7,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from straightline import ir
+from straightline.passes.base import Meter
+from straightline.passes.utils.budget import Budget
 from straightline.targets import legalize
 
 from targets import fitted, lacking, operators
@@ -208,3 +210,29 @@ def test_nothing_opaque_is_left_in_the_model():
     outcome = fitted(groups(6).model(), "onnx2torch", passes=())
     held = [t for graph in outcome.ir.graphs() for t in graph.initializers.values()]
     assert held and all(type(tensor) is ir.Tensor for tensor in held)
+
+
+def facts_after(text, *operators):
+    """The facts of outputs that a legalization hands on, as text."""
+    budget = Budget(Meter(), 100)
+    legalized = legalize.legalize(ir.parse(text), lacking(*operators), budget)
+    assert legalized.replaced and not legalized.unsupported
+    return {value.name: str(fact.type_proto()) for value, fact in legalized.facts.items()}
+
+
+HEAD = '<ir_version: 9, opset_import: ["" : 20]> '
+
+
+def test_facts_of_outputs_that_inference_would_find_again_are_handed_on():
+    flat = HEAD + "g (float[N, 4] x) => (float[N, 4] y) { a = Gelu (x) y = Gelu (a) }"
+    (type_,) = facts_after(flat, "Gelu").values()
+    assert 'dim_param: "N"' in type_ and "dim_value: 4" in type_
+    held = flat.replace("y = Gelu (a)", "y = If (c) <then_branch = t () => (float[N, 4] b)"
+        " { b = Gelu (a) }, else_branch = e () => (float[N, 4] b) { b = Abs (a) }>")  # fmt: skip
+    assert not facts_after(held.replace("x)", "x, bool c)", 1), "Gelu")
+    # A size that depends on data is another symbol in each inference.
+    text = (
+        HEAD
+        + "g (bool[3] c, float[3] x) => (float[n, m] y) { i = NonZero (c) y = CastLike (i, x) }"
+    )
+    assert not facts_after(text, "CastLike")

@@ -188,7 +188,7 @@ class _Blocks:
         self._sides = before, after
         self._kinds, self._declared = kinds, declared
         self._partners = _partners(before, after)
-        self._finite: dict[int, bool] = {}
+        self._weights: dict[int, tuple[int, ...] | None] = {}
         self._contents = {content for _, content in before.constants.values()}
 
     def pairs(self, most: int) -> Iterator[Pair]:
@@ -202,13 +202,14 @@ class _Blocks:
         if [to_after[at] for at in before.outputs] != after.outputs:
             raise _UnsuitedError
         kinds, covered, room = set[Hashable](), set[int](), _NODES * len(after.steps)
+        alone = {at for at, other in enumerate(to_before) if other == _ALONE} | {ABSENT}
         for index, step in enumerate(after.steps):
+            if alone.issuperset(step.outputs):
+                continue
             if self._is_same(step):
                 covered.add(index)
                 continue
-            outputs = [at for at in step.outputs if at != ABSENT and to_before[at] != _ALONE]
-            if not outputs:
-                continue
+            outputs = [at for at in step.outputs if at not in alone]
             block = self._block(index, outputs)
             covered.update(block.nodes[1])
             room -= sum(map(len, block.nodes))
@@ -268,12 +269,13 @@ class _Blocks:
 
     def _varies(self, tensor: onnx.TensorProto, content: int) -> bool:
         """Test for a weight, whose content decides no shape and, most often, no form."""
-        if tensor.data_type not in FLOATS or math.prod(tensor.dims) <= 1:
-            return False
-        if content not in self._finite:  # infinities of a mask are not numbers over the reals
-            numbers = Tensor(tensor).numpy().astype(np.float64)
-            self._finite[content] = bool(np.isfinite(numbers).all())
-        return self._finite[content]
+        if content not in self._weights:
+            kind, is_one = (tensor.data_type, *tensor.dims), math.prod(tensor.dims) <= 1
+            self._weights[content] = None if kind[0] not in FLOATS or is_one else kind
+            if self._weights[content]:  # infinities of a mask are not numbers over the reals
+                numbers = Tensor(tensor).numpy().astype(np.float64)
+                self._weights[content] = kind if np.isfinite(numbers).all() else None
+        return self._weights[content] is not None
 
     def _name(self, block: _Block, number: int, side: _Side, leaves: Iterable[int]) -> None:
         """Name the values of a block: those that both models share have one name."""
@@ -291,19 +293,19 @@ class _Blocks:
             names[at] = f"o{k}"
         for index in block.nodes[number]:
             for at in side.steps[index].outputs:
-                names.setdefault(at, f"v{len(names)}")
+                if at not in names:
+                    names[at] = f"v{len(names)}"
         names[ABSENT] = ""
 
     def _kind(self, block: _Block) -> Hashable:
         """Key of all of a block."""
-        number_of = self._kinds.number_of
-        words: list[Hashable] = [tuple(map(number_of, block.operands))]
-        words += [(tensor.data_type, *tensor.dims) for tensor in block.weights.values()]
+        words: list[Hashable] = [*map(self._kinds.number_of, block.operands), ""]
+        words += [self._weights[content] for content in block.weights]
         for side, nodes, names in zip(self._sides, block.nodes, block.names, strict=True):
+            name = names.__getitem__
             for index in nodes:
                 operation, inputs, outputs, _ = side.steps[index]
-                values = [names[at] for at in inputs], [names[at] for at in outputs]
-                words.append((operation, *values[0], "", *values[1]))
+                words += (operation, *map(name, inputs), "", *map(name, outputs))
             words.append("")
         return tuple(words)
 
