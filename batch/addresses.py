@@ -1,7 +1,5 @@
 """Addresses of shared storage, such as `s3://bucket/models`, by way of fsspec."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -44,11 +42,11 @@ class Address:
     def __str__(self) -> str:
         return self.url
 
-    def __truediv__(self, below: str) -> Address:
+    def __truediv__(self, below: str) -> "Address":
         return Address(f"{self.url}/{below}")
 
     @property
-    def parent(self) -> Address:
+    def parent(self) -> "Address":
         """The folder that it lies in."""
         return Address(self.url.rpartition("/")[0])
 

@@ -1,7 +1,5 @@
 """Changes between two batches: models whose result is another one, what got worse first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -88,7 +86,7 @@ class Changes:
     seconds: tuple[float, float]
 
     @classmethod
-    def of(cls, old: Iterable[Record], new: Iterable[Record]) -> Changes:
+    def of(cls, old: Iterable[Record], new: Iterable[Record]) -> "Changes":
         """Compare the records of two batches by the names of models."""
         before, after = ({record.name: record for record in records} for records in (old, new))
         pairs = {name: (before.get(name), after.get(name)) for name in (*before, *after)}

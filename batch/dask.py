@@ -1,7 +1,5 @@
 """joblib's way to a dask cluster, such that calls that are lost end, too."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Iterator

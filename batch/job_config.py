@@ -1,7 +1,5 @@
 """Configuration of a batch: the work on each model, the same for all."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib
@@ -81,7 +79,7 @@ class JobConfig:
         ):
             yield
 
-    def for_workers(self) -> JobConfig:
+    def for_workers(self) -> "JobConfig":
         """Return the same for processes in other folders: a target's file is read, once.
 
         Raises:

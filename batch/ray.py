@@ -4,8 +4,6 @@ The backend that ray brings for joblib keeps a pool of actors: it tells no resul
 one, and when an actor dies the pool is lost.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import socket

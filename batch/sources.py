@@ -1,7 +1,5 @@
 """Sources of a batch: the models, and where the result of each goes."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +58,7 @@ class Job:
         return self.origin is not None or self.goal is not None
 
     @classmethod
-    def of(cls, name: str, source: Place, target: Place) -> Job:
+    def of(cls, name: str, source: Place, target: Place) -> "Job":
         """Make the job of a model."""
         origin = source if isinstance(source, Address) else None
         goal = target if isinstance(target, Address) else None

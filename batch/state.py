@@ -1,7 +1,5 @@
 """State of a batch, kept beside the results, from which it can resume."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -81,7 +79,7 @@ class State:
             self._owned.add(name)
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[State]:
+    def kept(self) -> "Iterator[State]":
         """Read the file, and append what is added.
 
         Raises:

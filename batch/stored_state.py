@@ -1,7 +1,5 @@
 """State of a batch on shared storage, where nothing can be appended to a file."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import time
@@ -39,7 +37,7 @@ class StoredState(State):
         self._store()
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[StoredState]:
+    def kept(self) -> "Iterator[StoredState]":
         """Read the files, join them, and store what is added.
 
         Raises:

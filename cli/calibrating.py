@@ -1,7 +1,5 @@
 """Command `calibrate`: what models cost to load and to run on this machine."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Mapping

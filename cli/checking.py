@@ -1,7 +1,5 @@
 """Command `check-certificate`: the replay of a proof that others have made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from . import interrupts

@@ -4,8 +4,6 @@ The keys are the options of the command line without their dashes; the commands 
 them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -73,7 +71,7 @@ class Config:
     commands: Collection[str]
 
     @classmethod
-    def read(cls, path: Path, context: typer.Context, commands: Mapping[str, Any]) -> Config:
+    def read(cls, path: Path, context: typer.Context, commands: Mapping[str, Any]) -> "Config":
         """Read and check a file.
 
         Args:

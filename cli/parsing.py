@@ -1,7 +1,5 @@
 """Parsers of the texts of options; typer names the option of an error."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -5,8 +5,6 @@ and 60 adapters take 0.1 s, a fifth of a small rewrite. What needs none is conve
 values, switches, and texts for which a parameter has a parser of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -8,8 +8,6 @@ Numbers become constants of the type of the operands beside them, lists operands
 has them there. A sum or product with an absent operand is the other one.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -163,7 +161,7 @@ class _Writer:
         definition: Definition,
         case: Case,
         opset: int,
-        around: _Writer | None = None,
+        around: "_Writer | None" = None,
     ) -> None:
         self.definition = definition
         self.case = case

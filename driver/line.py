@@ -7,8 +7,6 @@ all steps run again on a new copy of the caller's model, with a veto on the cons
 A target is fitted by the last pass of its pipeline (`targets/fit_target.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

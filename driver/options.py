@@ -1,7 +1,5 @@
 """The options of a rewrite or conversion: defaults, checks, and the pipeline that they describe."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +55,7 @@ class RewriteOptions(OptionFields):
                 )
 
     @classmethod
-    def of(cls, **keywords: Any) -> RewriteOptions:
+    def of(cls, **keywords: Any) -> "RewriteOptions":
         """Return the options of a call: None stands for a default, other names are of passes."""
         names = {field.name for field in dataclasses.fields(cls)} - {"pass_options"}
         own = {n: value for n, value in keywords.items() if n in names and value is not None}
@@ -65,7 +63,7 @@ class RewriteOptions(OptionFields):
         return cls(**own, pass_options=others)
 
     @classmethod
-    def of_call(cls, arguments: Mapping[str, Any], **fixed: Any) -> RewriteOptions:
+    def of_call(cls, arguments: Mapping[str, Any], **fixed: Any) -> "RewriteOptions":
         """Return the options among the arguments of a public function.
 
         Args:
@@ -108,7 +106,7 @@ class RewriteOptions(OptionFields):
         return pipeline
 
     @lazy_property
-    def selecting(self) -> RewriteOptions | None:
+    def selecting(self) -> "RewriteOptions | None":
         """The same with selects, where they may be offered: the pipeline is the default one."""
         is_default = self.passes is None and not self.selects
         return dataclasses.replace(self, selects=True) if is_default else None

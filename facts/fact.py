@@ -3,8 +3,6 @@
 Symbols stand for sizes that only run time determines.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -106,11 +104,11 @@ class Fact:
         )
         return number if isinstance(number, bool) else None
 
-    def without_content(self) -> Fact:
+    def without_content(self) -> "Fact":
         """The same without the elements."""
         return self if self.content is None else dataclasses.replace(self, content=None)
 
-    def tells_more(self, other: Fact) -> bool:
+    def tells_more(self, other: "Fact") -> bool:
         """Test for a type, size or element that another fact of the same value lacks."""
         if (self.elem_type and not other.elem_type) or (self.other and not other.other):
             return True
@@ -126,7 +124,7 @@ class Fact:
             return True
         return any(map(_is_better, self.content.flat, other.content.flat))
 
-    def has_sizes_of(self, other: Fact) -> bool:
+    def has_sizes_of(self, other: "Fact") -> bool:
         """Test for the same sizes and elements."""
         if self.shape != other.shape or self.content is other.content:
             return self.shape == other.shape

@@ -1,7 +1,5 @@
 """Export of our pipelines as passes of onnx_ir."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +37,7 @@ def as_onnx_ir_pass(
     verify: bool | Mapping[str, Any] = False,
     unproved: Unproved = "samples",
     **options: Any,
-) -> StraightlinePass:
+) -> "StraightlinePass":
     """Wrap our passes as one of onnx_ir, for `onnx_ir.passes.Sequential`.
 
     Args:

@@ -1,7 +1,5 @@
 """A mutable graph: values and nodes on one private data-flow graph, changed by guarded mutators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
@@ -337,7 +335,7 @@ class Graph(GraphQueries):
 
     # Edges --------------------------------------------------------------------------------------
 
-    def _set_read(self, user: Node | Graph, index: int, value: Value | None) -> None:
+    def _set_read(self, user: "Node | Graph", index: int, value: Value | None) -> None:
         source = None if value is None else self._source(value)
         read = list(user.outputs if user is self else user.inputs)
         old, read[index] = read[index], value
@@ -385,7 +383,7 @@ class Graph(GraphQueries):
             raise
         return sources
 
-    def _release(self, value: Value, user: Node | Graph) -> None:
+    def _release(self, value: Value, user: "Node | Graph") -> None:
         """Drop the edge from the provider of `value` to `user` unless another use needs it."""
         self._topology.changes += 1
         source = self.vertex(value)
@@ -456,7 +454,7 @@ class Graph(GraphQueries):
         self.initializers[value] = value.constant
         return value
 
-    def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> Graph:
+    def add_body(self, node: Node, attribute: str, header: onnx.GraphProto) -> "Graph":
         """Append an empty body to a node of this graph, under an attribute's name.
 
         Raises:

@@ -1,7 +1,5 @@
 """A property computed once without a lock, safe for forks at any time."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys
@@ -31,12 +29,12 @@ class lazy_property(Generic[Result]):
         self._name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> lazy_property[Result]: ...
+    def __get__(self, instance: None, owner: type) -> "lazy_property[Result]": ...
 
     @overload
     def __get__(self, instance: object, owner: type) -> Result: ...
 
-    def __get__(self, instance: object | None, owner: type) -> lazy_property[Result] | Result:
+    def __get__(self, instance: object | None, owner: type) -> "lazy_property[Result] | Result":
         if instance is None:
             return self
         computed = self._compute(instance)

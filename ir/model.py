@@ -1,7 +1,5 @@
 """Models and their functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -64,7 +62,7 @@ class Model:
         self._loaded = {graph: graph.changes for graph in self.graphs()}
         self._loaded_version = self.ir_version
 
-    def become(self, other: Model) -> None:
+    def become(self, other: "Model") -> None:
         """Take over the content of another model, which becomes unusable. The path of this model
         stays.
 
@@ -103,7 +101,7 @@ class Model:
         """The version of a domain, 0 where it is not imported."""
         return _opset(self.opset_imports, domain)
 
-    def roots(self) -> Iterator[Model | Function]:
+    def roots(self) -> "Iterator[Model | Function]":
         """The model itself, then each of its functions that may change."""
         yield self
         if not self.settled:

@@ -1,7 +1,5 @@
 """Names of places in messages for errors, equal to those of loaded nodes and graphs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import onnx
@@ -46,7 +44,7 @@ class Place(NamedTuple):
         """The prefix of the paths of its nodes."""
         return self.path if self.domain is None else f"{self.domain}::{self.name}/"
 
-    def inside(self, node: onnx.NodeProto, name: str) -> Place:
+    def inside(self, node: onnx.NodeProto, name: str) -> "Place":
         """A graph inside one of its nodes."""
         label = self.node(node)
         return Place(name, None, label, f"{self._path(node)}/", self.depth + 1)

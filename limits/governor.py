@@ -5,8 +5,6 @@ steps of about a nanosecond. Only what nobody can count beforehand is timed, in 
 be ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import weakref
@@ -44,7 +42,7 @@ class Limits:
     @classmethod
     def of(
         cls, max_work: int | None, max_memory: int | None, timeout: float | None = None
-    ) -> Limits:
+    ) -> "Limits":
         """These limits, and the default for what is None."""
         options = {"max_work": max_work, "max_memory": max_memory, "timeout": timeout}
         return cls(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]

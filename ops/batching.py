@@ -5,8 +5,6 @@ come first: a value that has the shape [3, 4] on each iteration is batched as [i
 and element t of it is what iteration t computes, bit for bit.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
@@ -47,7 +45,7 @@ class Operand:
     batched: bool
     fact: Fact
     outside: Tensor | None = None
-    partial: Partial | None = None
+    partial: "Partial | None" = None
 
     @property
     def constant(self) -> Tensor | None:
@@ -362,7 +360,7 @@ class Batch:
             return list(numbers)
         return self.numbers(index) if self.operand(index) is not None else None
 
-    def replaced(self, index: int, operand: Operand) -> Batch:
+    def replaced(self, index: int, operand: Operand) -> "Batch":
         """The same node with another operand."""
         operands = list(self.operands)
         operands[index] = operand

@@ -7,8 +7,6 @@ difference of both is the length of a window. It is a window of another length o
 cuts it; all others are prefixes or suffixes.
 """
 
-from __future__ import annotations
-
 import enum
 
 import onnx
@@ -167,7 +165,7 @@ def _bound(batch: Batch, index: int, position: int) -> Value:
     return bound
 
 
-def _places(batch: Batch, start: Value, steps: range, axis: int, short: Short) -> Value:
+def _places(batch: Batch, start: Value, steps: range, axis: int, short: "Short") -> Value:
     """The positions that a slice reads along one axis in each iteration."""
     offsets = batch.vector(*steps)
     if short is Short.REPEATS:
@@ -207,7 +205,7 @@ def _cut(batch: Batch, data: Value, length: int, axis: int) -> Value:
 
 def _effect(
     batch: Batch, start: Dimension | None, end: Dimension | None, axis: int, length: int
-) -> tuple[Short, bool]:
+) -> "tuple[Short, bool]":
     """The effect of a shorter slice, and true if no start is negative."""
     ahead = start is not None and batch.extent.never_negative(start)
     rest = None if end is None else batch.shape(0)[axis] - end

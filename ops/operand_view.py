@@ -4,8 +4,6 @@ Folding has all elements, a pass has values of a graph, and the prover has terms
 read through one view, so that a condition is written once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -61,10 +59,10 @@ class Operand(Protocol):
         """The elements of a constant; None for others."""
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> "Source | None":
         """The operator that computes it."""
 
-    def is_same(self, other: Operand) -> bool:
+    def is_same(self, other: "Operand") -> bool:
         """Test for the very same value."""
 
 

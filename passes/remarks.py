@@ -1,7 +1,5 @@
 """Remarks of passes: what became of a construct, and why."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, overload
@@ -54,7 +52,7 @@ class Remark:
         return Reason.of(self.reason)
 
     @property
-    def brief(self) -> Remark:
+    def brief(self) -> "Remark":
         """The remark with its deciding reasons alone."""
         return dataclasses.replace(self, reason=self.sentence.brief)
 

@@ -7,8 +7,6 @@ pass with the veto, the construct has an operator that no pass knows:
     y = Loop (n, c, x)   ->   y = straightline::kept_Loop (n, c, x)
 """
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import itertools
@@ -91,14 +89,14 @@ class Vetoes:
         names = (pass_name, ALL) if pass_name != _BINDING else (pass_name,)
         return any(v.place is None and v.pass_name in names for v in self.entries)
 
-    def with_veto(self, veto: Veto) -> Vetoes:
+    def with_veto(self, veto: Veto) -> "Vetoes":
         """Return these with another one; one on a pass replaces those on its constructs."""
         if veto.place is not None:
             return Vetoes((*self.entries, veto))
         others = tuple([v for v in self.entries if v.pass_name != veto.pass_name])
         return Vetoes((*others, veto))
 
-    def without(self, pass_name: str, place: Place) -> Vetoes:
+    def without(self, pass_name: str, place: Place) -> "Vetoes":
         """Return these but one."""
         mine = pass_name, place
         return Vetoes(tuple([v for v in self.entries if (v.pass_name, v.place) != mine]))

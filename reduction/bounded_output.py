@@ -1,7 +1,5 @@
 """Output of a command, without the middle where it is long."""
 
-from __future__ import annotations
-
 import os
 import select
 import threading
@@ -31,7 +29,7 @@ class BoundedOutput:
         self._over = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
 
-    def __enter__(self) -> BoundedOutput:
+    def __enter__(self) -> "BoundedOutput":
         return self
 
     def __exit__(

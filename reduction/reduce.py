@@ -8,8 +8,6 @@ eight nodes, of which node 2 alone causes the fault:
     without 3: still there, removed                               without 2: gone, the end
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

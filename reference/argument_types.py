@@ -4,8 +4,6 @@ y = my.F (x, k)      # x float[2, 3], k = [0]
 z = my.F (w, k)      # w float[N, 3]     ->     F sees (float[?, 3], [0])
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import onnx
@@ -28,7 +26,7 @@ class Instance:
     """
 
     def __init__(
-        self, calls: Calls, function: onnx.FunctionProto, arguments: Sequence[Argument]
+        self, calls: "Calls", function: onnx.FunctionProto, arguments: Sequence[Argument]
     ) -> None:
         self.calls = calls
         self.function = function

@@ -1,7 +1,5 @@
 """Bodies of Loop, Scan and If: execution, captures and declarations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,7 +66,7 @@ class Body:
         self.output_count = len(self.graph.output)
         self.captures = captured_names(self.graph)
 
-    def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> BoundBody:
+    def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> "BoundBody":
         """The body with the outer values it captures, looked up once for all iterations."""
         context = context or {}
         missing = [name for name in self.captures if name not in context]

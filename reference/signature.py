@@ -1,7 +1,5 @@
 """Signatures of models, and the comparison of a rewrite's with the original's."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -55,7 +53,7 @@ class Signature:
     output_types: tuple[onnx.TypeProto, ...] = ()
 
     @classmethod
-    def of(cls, model: onnx.ModelProto) -> Signature:
+    def of(cls, model: onnx.ModelProto) -> "Signature":
         """Read the signature of a model (ONNX IR specification, Graphs)."""
         graph = model.graph
         values: dict[str, Any] = {tensor.name: tensor for tensor in graph.initializer}

@@ -1,7 +1,5 @@
 """Changes between two versions of a model, node by node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal
@@ -198,7 +196,7 @@ class _Comparer:
             )
 
     def _operand(
-        self, matching: Matching, slot: int, one: _Operands, other: _Operands
+        self, matching: Matching, slot: int, one: "_Operands", other: "_Operands"
     ) -> Iterator[Change]:
         """Yield the difference of an input: another source, or another constant."""
         names = ["" if slot >= len(each[1]) else each[1][slot] for each in (one, other)]

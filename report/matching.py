@@ -1,7 +1,5 @@
 """Pairs of nodes of two versions of a graph: by name first, then by structure."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Paths of pages and pictures, without loss of other files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Predictions of load time, run time and memory, by measured costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..analysis.peak_memory import PeakMemory, peak_memory
@@ -45,7 +43,7 @@ class _Predicted:
     memory: PeakMemory | None
 
     @classmethod
-    def of(cls, model: Model) -> _Predicted | None:
+    def of(cls, model: Model) -> "_Predicted | None":
         """Predict for a model; None for one with too many nodes."""
         table = cost_table(_TABLE)
         if table is None or sum(map(len, model.graphs())) > limit("memory_nodes"):

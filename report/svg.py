@@ -1,7 +1,5 @@
 """Pictures of control flow: nested boxes, in light and dark."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from collections import Counter
@@ -43,12 +41,12 @@ class _Box:
 
     kind: str
     lines: tuple[str, ...]
-    inside: tuple[_Box, ...]
+    inside: "tuple[_Box, ...]"
     width: int
     height: int
 
     @classmethod
-    def of(cls, kind: str, lines: Sequence[str], inside: Sequence[_Box]) -> _Box:
+    def of(cls, kind: str, lines: Sequence[str], inside: "Sequence[_Box]") -> "_Box":
         text = max((_width(line) for line in lines), default=0)
         width = max([text, *(box.width for box in inside)]) + 2 * _PAD
         height = len(lines) * _LINE + sum(box.height + _GAP for box in inside) + _PAD

@@ -1,7 +1,5 @@
 """A model as the verification sees it: its message, and how a child process gets at it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -63,7 +61,7 @@ class Source:
         folder = ir.base_dir_of(model) if base_dir is None else base_dir
         self._base_dir = None if folder is None else Path(os.path.abspath(folder))
 
-    def replaced(self, proto: onnx.ModelProto) -> Source:
+    def replaced(self, proto: onnx.ModelProto) -> "Source":
         """Another model whose external data lies where this one's does."""
         folder = self._base_dir if self._path is None else self._path.parent
         return Source(proto, folder)

@@ -1,7 +1,5 @@
 """Run models in a child process, so that its crash or hang is an answer."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -144,7 +142,7 @@ class Worker:
         assert self._process is not None
         return self._exchange(self._process, (verb, key, argument), self.timeout)
 
-    def _exchange(self, process: _Process, request: Any, timeout: float) -> Any:
+    def _exchange(self, process: "_Process", request: Any, timeout: float) -> Any:
         """Send a request, unless it is None, and wait for the answer."""
         try:
             if request is not None:
@@ -186,7 +184,7 @@ class Workers:
         worker.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         return worker
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: object) -> None:

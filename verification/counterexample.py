@@ -1,7 +1,5 @@
 """Counterexamples as files: an input on which two models differ, in the layout of ONNX's tests."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -68,7 +66,7 @@ class Counterexample:
         *,
         bound: Collection[str] = (),
         base_dir: BaseDir = None,
-    ) -> Counterexample:
+    ) -> "Counterexample":
         """Make the counterexample of an input, and run the original on it.
 
         Args:

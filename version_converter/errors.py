@@ -1,7 +1,5 @@
 """Errors of conversions: failures by node, with reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +44,7 @@ class Failure:
         """The operator and path of the node."""
         return self.op_type, self.path
 
-    def because(self, kept: str | None) -> Failure:
+    def because(self, kept: str | None) -> "Failure":
         """The failure with the reason why its node was not rewritten, if there is one."""
         if kept is None:
             return self
@@ -92,7 +90,7 @@ class ConversionError(Error):
         versions = [failure.from_version for failure in self.failures]
         return min(versions) if self.is_upgrade else max(versions)
 
-    def reaching(self, opset: int | None) -> ConversionError:
+    def reaching(self, opset: int | None) -> "ConversionError":
         """The error with the nearest opset that the model reaches; None for its own."""
         if not self.failures:
             return self
@@ -108,7 +106,7 @@ class ConversionError(Error):
         """The operators and paths of the failed nodes."""
         return {failure.place for failure in self.failures}
 
-    def explained(self, kept: Mapping[Place, str]) -> ConversionError:
+    def explained(self, kept: Mapping[Place, str]) -> "ConversionError":
         """The error with reasons, by operator and path, why constructs were not rewritten."""
         failures = [f.because(kept.get(f.place)) for f in self.failures]
         return ConversionError(self.message, failures, self.reached)

@@ -1,7 +1,5 @@
 """Form of a node: enough to skip most nodes that a step does not change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -26,7 +24,7 @@ class OperatorForm(NamedTuple):
     absent: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, node: Node) -> OperatorForm:
+    def of(cls, node: Node) -> "OperatorForm":
         """The form of a node."""
         op, inputs = node.op, node.inputs
         absent = [i for i, v in enumerate(inputs) if v is None] if None in inputs else ()

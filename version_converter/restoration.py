@@ -10,8 +10,6 @@ attributes. The form of the operator with these attributes, and with the types a
 actual operands, must then be the same, node by node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -163,7 +161,7 @@ class Restoration:
             if form is not None:
                 yield form
 
-    def _operators(self, sample: Sample, match: _Match) -> Iterator[Operator]:
+    def _operators(self, sample: Sample, match: "_Match") -> Iterator[Operator]:
         """The operators that a match may stand for."""
         # A longer form counts axes from either end; both spellings are tried where the
         # rank is known.
@@ -175,7 +173,7 @@ class Restoration:
             attributes["axis"] += rank if attributes["axis"] < 0 else -rank
             yield Operator.make(sample.op_type, **attributes)
 
-    def _operands(self, match: _Match, count: int) -> list[Value | Array] | None:
+    def _operands(self, match: "_Match", count: int) -> list[Value | Array] | None:
         """The operands of a match, or the numbers that constants hold of them; None where nothing
         of the form reads one."""
         values = [match.values.get(f"{_OPERAND}{index}") for index in range(count)]

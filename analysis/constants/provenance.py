@@ -1,7 +1,5 @@
 """Provenance: the sources of values that are not constant, described for users."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -68,7 +66,7 @@ class _Visit:
             self.sources = {**self.sources, **sources}
 
 
-def origins(value: Value, sizes: bool = False, provenance: Provenance | None = None) -> Reason:
+def origins(value: Value, sizes: bool = False, provenance: "Provenance | None" = None) -> Reason:
     """Describe the graph inputs and operators that decide a value, with a remedy.
 
     For example: "input 'n'; decide it with --set n=... (values= in Python)". The arguments are

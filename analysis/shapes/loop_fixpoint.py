@@ -8,8 +8,6 @@ and assumed again, until the body preserves them.
     round 2: a [s, 3], e [s + 1, 3]; joined [s, 3] again, which holds in every iteration
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -36,7 +34,7 @@ class Inference(Protocol):
     def enter(self, value: Value, fact: Fact) -> None:
         """Assume a fact about an input of a body."""
 
-    def trial(self) -> Inference:
+    def trial(self) -> "Inference":
         """A copy for assumptions that may be discarded."""
 
     def keep(self) -> None:

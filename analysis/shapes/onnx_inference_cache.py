@@ -5,8 +5,6 @@ conversion of messages. So there is one query of output types for each combinati
 and one of shapes for each combination of shapes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence, Set
 
 import onnx
@@ -77,7 +75,7 @@ class Memory:
     asking: list[tuple[object, Set[str]]] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
 
-    def without_calls(self) -> Memory:
+    def without_calls(self) -> "Memory":
         """The results for other functions."""
         return replace(self, calls={}, bound={}, following={}, asking=[])
 
@@ -171,7 +169,7 @@ class OnnxFacts:
         self._memory.alike[op] = self._memory.first.setdefault(signature, op)
         return self._memory.alike[op]
 
-    def _read(self, node: Node, types: list[onnx.TypeProto | None]) -> list[_Answer]:
+    def _read(self, node: Node, types: list[onnx.TypeProto | None]) -> "list[_Answer]":
         return [_Answer(t, self._symbols) for t in types or [None] * len(node.outputs)]
 
     def _ask(

@@ -9,8 +9,6 @@ verification. The table of the last commit is `regress.csv`: a ratio that change
 tenth, and other nodes or another verdict, are printed; `--write` replaces these rows.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import math

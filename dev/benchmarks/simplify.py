@@ -9,8 +9,6 @@ the models, too, where it is installed. `wrong` counts models whose outputs diff
 of another size. `--fewer` prints the models on which another simplifier leaves fewer nodes.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import copy

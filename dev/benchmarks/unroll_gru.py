@@ -8,8 +8,6 @@ its proof and without. All start from a ModelProto and end with one.
     python dev/benchmarks/unroll_gru.py
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import resource

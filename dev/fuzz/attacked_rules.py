@@ -9,8 +9,6 @@ on both sides of what an axis has, and floats are special ones. Each case is ask
 are declared and with run-time sizes.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import random

@@ -1,7 +1,5 @@
 """Models to be mutated: one for each thing that a model can hold, and what other tests have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -8,8 +8,6 @@ onnx's own tests has it, with some of that changed. Whatever is done with such a
 result or in one clear error.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Nodes of ONNX's operators with drawn attributes and operands, many of them senseless."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,7 +46,7 @@ class Drawn:
     initializers: list[onnx.TensorProto]
     outputs: list[str]
 
-    def followed_by(self, other: Drawn, rng: random.Random) -> Drawn:
+    def followed_by(self, other: "Drawn", rng: random.Random) -> "Drawn":
         """These nodes, and another one that reads what they give out."""
         (node,) = other.nodes
         rename = {v.name: f"{v.name}_too" for v in (*other.inputs, *other.initializers)}

@@ -5,8 +5,6 @@ Run: python -m straightline.dev.tools.loop_pages
 A page holds a table between a pair of comments, the first of which names it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

@@ -3,8 +3,6 @@
 Run: python dev/tools/picture.py
 """
 
-from __future__ import annotations
-
 import dataclasses
 from html import escape
 from pathlib import Path
@@ -41,7 +39,7 @@ class Box:
     kind: str
     width: int
     height: int
-    columns: list[tuple[str, list[Box]]]
+    columns: "list[tuple[str, list[Box]]]"
 
     def draw(self, x: int, y: int) -> list[str]:
         """The SVG elements of the box with its upper left corner at a point."""

@@ -5,8 +5,6 @@ between them are links within the site. Beside them stand live examples: the rep
 and the page of a batch.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -7,8 +7,6 @@ onnx's backend tests with control flow. Every tool gets them unchanged, in a pro
 its results run in onnxruntime on two inputs. `make bench` runs this for the tools that are there.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import platform

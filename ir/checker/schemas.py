@@ -1,7 +1,5 @@
 """Constraints of ONNX's schemas on nodes: numbers of inputs and outputs, attributes."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -113,7 +111,7 @@ def wrong_kind(name: str, kind: int, allowed: Iterable[int]) -> str:
 
 
 @functools.cache
-def forms_of(version: int) -> Forms:
+def forms_of(version: int) -> "Forms":
     """Forms in an opset that all models without functions share."""
     return Forms(version)
 

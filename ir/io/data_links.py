@@ -1,7 +1,5 @@
 """Data files shared between a result and its original: by reference, or as hard links."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -31,7 +29,7 @@ class Links:
     places: Mapping[Path, Path]
 
     @classmethod
-    def of(cls, files: Iterable[Path], target: Target, how: str) -> Links:
+    def of(cls, files: Iterable[Path], target: Target, how: str) -> "Links":
         """Plan the links of a result, without making them.
 
         Args:

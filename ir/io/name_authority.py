@@ -1,7 +1,5 @@
 """Name authority: unique names for all values and nodes of a model."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -144,7 +142,7 @@ class _Namer:
                 for inner in node.graphs():
                     self.name_graph(inner)
 
-    def give_all(self, labelled: Sequence[Value] | Sequence[Node], pool: _UsedNames) -> None:
+    def give_all(self, labelled: Sequence[Value] | Sequence[Node], pool: "_UsedNames") -> None:
         """Name unnamed values or nodes by their labels."""
         labels = [one.name for one in labelled]
         fresh = set(labels)

@@ -1,7 +1,5 @@
 """Writing of models: to a file with its data, whole or not at all, or into bytes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -125,7 +123,7 @@ class _Message:
         self.moved = False
 
     @classmethod
-    def of(cls, model: Model | onnx.ModelProto) -> _Message:
+    def of(cls, model: Model | onnx.ModelProto) -> "_Message":
         if not isinstance(model, Model):
             return cls(model, Withheld(), None)
         withheld = Withheld(model.graph)

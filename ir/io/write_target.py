@@ -1,7 +1,5 @@
 """Targets of saved models, and the files that writing must not destroy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -43,7 +41,7 @@ class Target:
         source: Path | None = None,
         *,
         force: bool = False,
-    ) -> Target:
+    ) -> "Target":
         """Make the target of a path, without writing.
 
         Args:

@@ -1,7 +1,5 @@
 """Measures of a model that the table of a batch shows."""
 
-from __future__ import annotations
-
 from ...analysis.iterations.constructs import control_flow
 from ...ir import Model
 from ...limits import limit
@@ -26,7 +24,7 @@ class Measures:
     run_time: float | None
 
     @classmethod
-    def of(cls, model: Model) -> Measures:
+    def of(cls, model: Model) -> "Measures":
         """Measure a model."""
         table = cost_table("onnxruntime")
         assert table is not None

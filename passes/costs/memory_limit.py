@@ -1,7 +1,5 @@
 """Predicted peak memory of forms of a model, and the limit for them."""
 
-from __future__ import annotations
-
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.peak_memory import PeakMemory, bytes_of, peak_memory, size_text
 from ...analysis.shapes.inference import ShapeInference
@@ -33,7 +31,7 @@ class FormMemory:
     block: int
 
     @classmethod
-    def of(cls, model: Model, inference: ShapeInference, block: int) -> FormMemory:
+    def of(cls, model: Model, inference: ShapeInference, block: int) -> "FormMemory":
         """The memory of a model, without products of unnamed sizes, which may be small.
 
         Args:
@@ -87,7 +85,7 @@ class MemoryLimit:
     open: int | None
 
     @classmethod
-    def of(cls, model: Model, inference: ShapeInference, most: int, block: int) -> MemoryLimit:
+    def of(cls, model: Model, inference: ShapeInference, most: int, block: int) -> "MemoryLimit":
         """The limit for the forms of a model.
 
         Args:

@@ -10,8 +10,6 @@ block, as in `vectorize-loops`.
     y = Slice (y, 0, 10, 0)        the rows of the original
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -77,7 +75,7 @@ class Carried(NamedTuple):
     nodes: set[Node]
 
     @classmethod
-    def of(cls, loop_view: LoopView, inference: ShapeInference, exact: bool) -> Carried:
+    def of(cls, loop_view: LoopView, inference: ShapeInference, exact: bool) -> "Carried":
         """The states of a loop that blocks carry.
 
         Args:

@@ -4,8 +4,6 @@ Constant weights are computed here, without nodes; for run-time weights, emitted
 outside of the loop.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -50,15 +48,15 @@ class Matrix(NamedTuple):
     transposed: bool = False
     leading: int = 0
 
-    def columns(self, start: int, stop: int) -> Matrix:
+    def columns(self, start: int, stop: int) -> "Matrix":
         """The part of some columns."""
         return self._replace(width=stop - start, column=self.column + start)
 
-    def some_rows(self, start: int, stop: int) -> Matrix:
+    def some_rows(self, start: int, stop: int) -> "Matrix":
         """The part of some rows."""
         return self._replace(rows=stop - start, row=self.row + start)
 
-    def transpose(self) -> Matrix:
+    def transpose(self) -> "Matrix":
         """The transposed matrix."""
         return self._replace(
             rows=self.width,

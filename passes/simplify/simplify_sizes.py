@@ -14,8 +14,6 @@ Kept: a Reshape with -1 where another size may be 0, one that may fail, and size
 data.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Hashable, Iterable, MutableMapping, Sequence
 from typing import ClassVar, NamedTuple
@@ -114,7 +112,7 @@ class _Sizes:
         graph: Graph,
         node: Node,
         first: MutableMapping[Hashable, Value],
-        shapes: _Shapes,
+        shapes: "_Shapes",
         outputs: set[Value],
     ) -> None:
         """Find an equal value of a node's output."""

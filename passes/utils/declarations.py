@@ -13,8 +13,6 @@ onnxruntime 1.32, which then lets values of the same sizes share memory, and fai
 with a name of its own keeps these apart; opsets 9 and 11 need none.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
@@ -273,7 +271,7 @@ def declare_slices(model: Model, facts: Callable[[], Callable[[Value], Fact]]) -
     return any(_declare(v, fact_of(v), names) for v in values if v not in outputs)
 
 
-def _declare(value: Value, fact: Fact, names: _Names) -> bool:
+def _declare(value: Value, fact: Fact, names: "_Names") -> bool:
     graph = value.graph
     assert graph is not None
     if fact.shape is None or not fact.elem_type or all(dim.value is not None for dim in fact.shape):

@@ -9,8 +9,6 @@ remark:
         site.rewritten(_HOISTED(nodes=2))
 """
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Iterable
 from typing import ClassVar
@@ -55,7 +53,7 @@ class SitePass(Pass):
         return Visits(self, model, context).run()
 
     @abc.abstractmethod
-    def visit(self, site: Site) -> None:
+    def visit(self, site: "Site") -> None:
         """Rewrite a site, unless it does not concern the pass.
 
         Raises:
@@ -121,7 +119,7 @@ class Visits:
             self.context.remarks.forget_kept(self.pass_)
             self.context.analyses.invalidate(False)
 
-    def visit(self, site: Site) -> None:
+    def visit(self, site: "Site") -> None:
         """Visit one site, and remark the obstacle."""
         for _ in range(_MOST_VISITS):
             before = self.rewrites
@@ -138,7 +136,7 @@ class Visits:
                 return
         site.noted(_REPEATS(visits=_MOST_VISITS))
 
-    def _rewrite(self, site: Site) -> None:
+    def _rewrite(self, site: "Site") -> None:
         try:
             self.pass_.visit(site)
         except (Unbatchable, RewriteError) as why:

@@ -1,7 +1,5 @@
 """RNN, GRU and LSTM: onnx.reference knows few of their activations and attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -88,7 +86,7 @@ class _Recurrent(OpRun):
         each = len(self.defaults)
         return [functions[each * index : each * (index + 1)] for index in range(directions)]
 
-    def step(self, cell: _Cell, x: Array, *states: Array) -> tuple[Array, ...]:
+    def step(self, cell: "_Cell", x: Array, *states: Array) -> tuple[Array, ...]:
         """The states after a step."""
         raise NotImplementedError
 

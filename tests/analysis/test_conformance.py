@@ -1,5 +1,3 @@
-"""Nodes against the schemas of their opsets."""
-
 import pytest
 from conversions import model
 from harness import as_model

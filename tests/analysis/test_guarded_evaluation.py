@@ -1,5 +1,3 @@
-"""Kernels on constants: what is quick runs here, what nobody can tell elsewhere, and is ended."""
-
 import math
 from typing import ClassVar
 

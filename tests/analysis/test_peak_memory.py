@@ -1,5 +1,3 @@
-"""Peak memory as an expression in open sizes."""
-
 import pytest
 from straightline import inspect, ir, rewrite, transform
 from straightline.analysis.peak_memory import peak_memory, size_text

@@ -1,5 +1,3 @@
-"""Addresses of shared storage, which never become paths of this machine by chance."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Files that are as they were: by what the system tells of them, else by their content."""
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Changes between two batches: the first of what is compared that differs decides."""
-
 import dataclasses
 import json
 

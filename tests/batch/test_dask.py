@@ -1,5 +1,3 @@
-"""A cluster: workers that die lose nothing, and a model that they die of is one failure."""
-
 import os
 import signal
 from pathlib import Path

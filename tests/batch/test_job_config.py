@@ -1,5 +1,3 @@
-"""What is done with each model, and the digest of all that decides what comes out."""
-
 import dataclasses
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Processes of this machine: they end with their parent, and run no file of the working folder."""
-
 import signal
 import subprocess
 import sys

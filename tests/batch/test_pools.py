@@ -1,5 +1,3 @@
-"""Where the work is done: processes that are started once, and never this one."""
-
 import os
 import signal
 import sys

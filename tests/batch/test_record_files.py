@@ -1,5 +1,3 @@
-"""Records read back from a folder, from shared storage, and from lines of JSON."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Many models: one failure does not stop the rest, and what is done is done once."""
-
 import os
 import shutil
 import sys

@@ -1,5 +1,3 @@
-"""Which models are meant, and where their results go; nothing is touched."""
-
 import os
 from pathlib import Path
 

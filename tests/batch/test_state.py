@@ -1,5 +1,3 @@
-"""What is known of results: kept line by line, so that whatever ends the work loses none."""
-
 import json
 import os
 from pathlib import Path

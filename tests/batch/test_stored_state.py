@@ -1,5 +1,3 @@
-"""A state on shared storage: files of some seconds each, which the next run joins."""
-
 import pytest
 from straightline.batch import BatchError, Record, stored_state
 from straightline.batch.addresses import Address

@@ -1,5 +1,3 @@
-"""A line for each model, totals, and what is left with the reasons."""
-
 import dataclasses
 from pathlib import Path
 

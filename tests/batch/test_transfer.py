@@ -1,5 +1,3 @@
-"""Models and results on shared storage."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The work on one model: whatever goes wrong is a record."""
-
 import dataclasses
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Arguments in groups: what typer is given of them, and the options that they stand for."""
-
 import dataclasses
 import inspect
 from pathlib import Path

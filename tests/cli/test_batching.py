@@ -1,5 +1,3 @@
-"""Many models in one command: a table or lines of JSON, and the worst exit code."""
-
 import glob
 import json
 import os

@@ -1,5 +1,3 @@
-"""Command `calibrate`."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""The command that checks models by policies: its table, its JSON and its exit codes."""
-
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The command that replays a certificate."""
-
 import json
 
 import onnx

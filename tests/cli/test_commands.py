@@ -1,5 +1,3 @@
-"""The command line: what it prints, what it writes, and the exit codes that scripts rely on."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""What a shell is offered for a command that is begun."""
-
 import os
 import subprocess
 import sys

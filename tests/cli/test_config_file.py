@@ -1,5 +1,3 @@
-"""Configuration files: each error names the file, the table and the key."""
-
 import json
 from pathlib import Path
 

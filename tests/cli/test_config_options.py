@@ -1,5 +1,3 @@
-"""Options of a configuration file: which file, and what the command line wins over."""
-
 import json
 import os
 

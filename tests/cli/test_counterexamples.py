@@ -1,5 +1,3 @@
-"""Option --counterexample of prove and verify: the files show the difference again."""
-
 import json
 import shlex
 

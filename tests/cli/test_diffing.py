@@ -1,5 +1,3 @@
-"""The command diff."""
-
 import csv
 import json
 import re

@@ -1,5 +1,3 @@
-"""How a command ends: the exit code of each error, and one line for each."""
-
 import errno
 import json
 

@@ -1,5 +1,3 @@
-"""The help of each command says every word at every width."""
-
 import pytest
 import typer.main
 from straightline.cli.commands import app

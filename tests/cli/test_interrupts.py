@@ -1,5 +1,3 @@
-"""Ctrl-C, SIGTERM and SIGHUP: one line and exit code 130, 143 or 129, at any time."""
-
 import os
 import signal
 import subprocess

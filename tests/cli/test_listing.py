@@ -1,5 +1,3 @@
-"""What there is to choose from."""
-
 import json
 
 import onnx

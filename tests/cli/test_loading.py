@@ -1,5 +1,3 @@
-"""Files that commands load, and the check of definitions."""
-
 import onnx
 import pytest
 from straightline.cli.commands import app

@@ -1,5 +1,3 @@
-"""Fields of options: what typer reads of them, and what may be written."""
-
 import dataclasses
 
 import typer

@@ -1,5 +1,3 @@
-"""The page and the picture that commands write beside what they do."""
-
 import importlib.util
 import json
 import re

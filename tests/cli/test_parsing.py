@@ -1,5 +1,3 @@
-"""What the text of an option is read as."""
-
 from pathlib import Path
 
 import numpy as np

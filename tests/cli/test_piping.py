@@ -1,5 +1,3 @@
-"""Models on standard streams: nothing but the model goes there."""
-
 import json
 import os
 import pty

@@ -1,5 +1,3 @@
-"""Values that commands convert without pydantic are those that typer makes."""
-
 import sys
 from typing import Annotated
 

@@ -1,5 +1,3 @@
-"""Policies of continuous integration: each is satisfied, or violated with a reason."""
-
 import onnx
 import onnx.parser
 from straightline.cli.policies import Policies, judge_model, judge_rewrite

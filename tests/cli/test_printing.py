@@ -1,5 +1,3 @@
-"""Models printed around passes, and a word on each pass."""
-
 import json
 import logging
 

@@ -1,5 +1,3 @@
-"""Command prove: the answer, its exit code, and what it prints and writes."""
-
 import json
 import shlex
 

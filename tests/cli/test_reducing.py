@@ -1,5 +1,3 @@
-"""The command reduce."""
-
 import json
 import shlex
 import sys

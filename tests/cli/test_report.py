@@ -1,5 +1,3 @@
-"""What the command line shows: all of what is left, and nothing that steers the terminal."""
-
 import dataclasses
 import io
 import json

@@ -1,5 +1,3 @@
-"""The user's own command with options added."""
-
 import json
 import shlex
 from pathlib import Path

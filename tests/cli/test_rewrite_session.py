@@ -1,5 +1,3 @@
-"""What `rewrite` and `convert` do alike: what is refused before the work, and what is written."""
-
 import json
 from pathlib import Path
 

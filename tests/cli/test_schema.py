@@ -1,5 +1,3 @@
-"""The schema of --json: every command has one, and what commands print is described by it."""
-
 import json
 
 import jsonschema

@@ -1,5 +1,3 @@
-"""Tables at any width."""
-
 import pytest
 from straightline.cli import tables
 

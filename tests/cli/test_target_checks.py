@@ -1,5 +1,3 @@
-"""Operators that each shipped target lacks, before and after `--target`."""
-
 import onnx.parser
 from straightline.cli.target_checks import check_table, check_targets
 from straightline.targets import names

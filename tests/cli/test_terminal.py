@@ -1,5 +1,3 @@
-"""Text on its way to the terminal, and streams that fail."""
-
 import io
 import os
 import sys

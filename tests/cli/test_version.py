@@ -1,5 +1,3 @@
-"""The version, with and without the rest of the command line."""
-
 import subprocess
 import sys
 from importlib.metadata import version

@@ -1,5 +1,3 @@
-"""Arithmetic of com.microsoft beside onnxruntime's kernels, or beside numpy where there is none."""
-
 import numpy as np
 import pytest
 import straightline as sl

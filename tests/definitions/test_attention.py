@@ -1,5 +1,3 @@
-"""Attention beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Cases of definitions."""
-
 import numpy as np
 import pytest
 from onnx import TensorProto as T

@@ -1,5 +1,3 @@
-"""Definitions of users as text."""
-
 import numpy as np
 import pytest
 import straightline as sl

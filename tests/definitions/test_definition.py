@@ -1,5 +1,3 @@
-"""Definitions: which nodes have the form of an operator."""
-
 import pytest
 from onnx import TensorProto as T
 from straightline.definitions import Definition, Signature, Unfit

@@ -1,5 +1,3 @@
-"""Names of element types."""
-
 from onnx import TensorProto as T
 from straightline.definitions.element_types import FLOATS, types_named
 

@@ -1,5 +1,3 @@
-"""Expansions: the graphs of definitions as functions."""
-
 import onnx
 import pytest
 from onnx import TensorProto as T

@@ -1,5 +1,3 @@
-"""Activations that attributes name."""
-
 import pytest
 from straightline.definitions import Unfit
 from straightline.definitions.fused_activations import activation

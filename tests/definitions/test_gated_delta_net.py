@@ -1,5 +1,3 @@
-"""GatedDeltaNet beside onnxruntime's kernel."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel, normal

@@ -1,5 +1,3 @@
-"""Gates and mixtures of streams beside onnxruntime's kernels."""
-
 import numpy as np
 from kernels import assert_kernel, normal
 from tables import table

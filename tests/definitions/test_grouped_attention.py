@@ -1,5 +1,3 @@
-"""Grouped attention beside onnxruntime's kernel."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel, normal

@@ -1,5 +1,3 @@
-"""Old operators of ONNX's domain beside onnxruntime's kernels."""
-
 import numpy as np
 from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel
 from tables import table

@@ -1,5 +1,3 @@
-"""Recurrent attention beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel, normal

@@ -1,5 +1,3 @@
-"""Movement and selection beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel

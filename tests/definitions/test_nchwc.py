@@ -1,5 +1,3 @@
-"""Operators in blocks of channels beside onnxruntime's kernels, on this machine's processor."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel, normal

@@ -1,5 +1,3 @@
-"""Normalizations beside onnxruntime's kernels."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Packed sequences beside padded ones, whose operators onnxruntime has on a CPU."""
-
 import numpy as np
 import pytest
 from kernels import feeds_of, lowered, normal, one_node, run_kernel

@@ -1,5 +1,3 @@
-"""The text of patterns."""
-
 import pytest
 from straightline.definitions.pattern import KINDS, RuleError, Variable, parse_pattern
 from tables import table

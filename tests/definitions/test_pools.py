@@ -1,5 +1,3 @@
-"""Pools and convolutions of other layouts beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 import straightline as sl

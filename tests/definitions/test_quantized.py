@@ -1,5 +1,3 @@
-"""Quantized operators beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 from kernels import assert_equal, assert_kernel, feeds_of, lowered, one_node, run_kernel

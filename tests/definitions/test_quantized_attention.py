@@ -1,5 +1,3 @@
-"""Quantized attention and embeddings beside onnxruntime's kernels."""
-
 import numpy as np
 import pytest
 from kernels import assert_kernel, normal

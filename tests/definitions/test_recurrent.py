@@ -1,5 +1,3 @@
-"""Quantized recurrent operators beside onnxruntime's kernels."""
-
 import numpy as np
 from kernels import assert_kernel, normal
 from tables import table

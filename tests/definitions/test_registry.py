@@ -1,5 +1,3 @@
-"""The registry of definitions."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Biases by relative positions, by their documentation."""
-
 import math
 
 import numpy as np

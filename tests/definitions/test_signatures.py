@@ -1,5 +1,3 @@
-"""Signatures of nodes from facts."""
-
 from onnx import TensorProto as T
 from straightline.definitions.signatures import signature_of
 from straightline.facts.fact import UNKNOWN, Fact

@@ -1,5 +1,3 @@
-"""Attention with masked blocks beside onnxruntime's kernel, whose present is its past."""
-
 import numpy as np
 import onnxruntime as ort
 import pytest

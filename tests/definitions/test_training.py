@@ -1,5 +1,3 @@
-"""Steps of training beside onnx's reference."""
-
 import numpy as np
 import onnx.reference
 import pytest

@@ -1,5 +1,3 @@
-"""Which version this is."""
-
 import subprocess
 import sys
 from importlib import metadata

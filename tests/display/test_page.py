@@ -1,5 +1,3 @@
-"""Blocks as HTML."""
-
 from html.parser import HTMLParser
 
 from straightline.display import Code, Line, Table, as_html

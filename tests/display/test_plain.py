@@ -1,5 +1,3 @@
-"""Blocks as plain text."""
-
 from straightline.display import Code, Line, Table, as_text, time_of, visible
 from tables import table
 

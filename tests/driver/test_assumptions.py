@@ -1,5 +1,3 @@
-"""Assumptions in words, and a model in which all of them hold."""
-
 from harness import as_model
 from straightline import ir
 from straightline.driver.assumptions import Assumptions

@@ -1,5 +1,3 @@
-"""Public calls: keywords for type checkers are those of the calls and of the passes."""
-
 import dataclasses
 import inspect
 import typing

@@ -1,5 +1,3 @@
-"""Inspection: every construct once, what decides it, what a rewrite would do."""
-
 import onnx
 import straightline as sl
 

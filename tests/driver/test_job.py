@@ -1,5 +1,3 @@
-"""One rewrite: what is read, what is bound, what a watcher sees, which pass is at fault."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Conversions from the model given to the verified result: straightening, known inputs, how far."""
-
 from pathlib import Path
 from typing import Any
 

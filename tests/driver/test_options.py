@@ -1,5 +1,3 @@
-"""Options of a rewrite: from keywords to the pipeline, unchanged on the way to another process."""
-
 import inspect
 import pickle
 

@@ -1,5 +1,3 @@
-"""Commands that make a failure of a rewrite again."""
-
 import shlex
 
 import numpy as np

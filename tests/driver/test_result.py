@@ -1,5 +1,3 @@
-"""What `transform` gives: it holds together, saves, prints, and shows itself."""
-
 import json
 import re
 

@@ -1,5 +1,3 @@
-"""Binding inputs: what is converted, what is refused by name, where symbols are replaced."""
-
 import ml_dtypes
 import numpy as np
 import onnx

@@ -1,5 +1,3 @@
-"""The last step: what a comparison refutes is undone, whichever step brought it in."""
-
 import dataclasses
 from typing import ClassVar
 

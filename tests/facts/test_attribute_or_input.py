@@ -1,5 +1,3 @@
-"""Operands that are attributes in older opsets and inputs in newer ones."""
-
 from operator_facts import BOOL, INDICES, M, N, elements_of, holding, make_node, number, shaped
 from straightline.facts.attribute_or_input import listed, listed_numbers
 from straightline.facts.fact import Fact

@@ -1,5 +1,3 @@
-"""Bounds: what breaks them, and comparing what is known."""
-
 import numpy as np
 import onnx
 from operator_facts import BOOL, FLOAT, INT32, INT64, UINT8, M, N, dim, pair

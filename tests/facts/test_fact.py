@@ -1,5 +1,3 @@
-"""What is known about values: types, symbols, content."""
-
 import numpy as np
 import onnx
 import pytest

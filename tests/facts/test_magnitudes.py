@@ -1,5 +1,3 @@
-"""Which integers made of sizes certainly do not wrap."""
-
 import itertools
 import operator
 

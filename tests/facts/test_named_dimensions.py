@@ -1,5 +1,3 @@
-"""Sizes of named dimensions: the shapes that they fix, and what does not fit."""
-
 import pytest
 import straightline as sl
 from straightline.facts.named_dimensions import dimension_text, minima_of, with_dimensions

@@ -1,5 +1,3 @@
-"""Notions of equality and their order."""
-
 import itertools
 
 from straightline.facts.notions import EQUAL, NOTIONS, weakest

@@ -1,5 +1,3 @@
-"""Obstacles: a reason with its code, raised before anything changes."""
-
 import ast
 import pickle
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Dimensions: what is said about them holds for all sizes."""
-
 import functools
 import math
 import operator

@@ -1,5 +1,3 @@
-"""Polynomials that are too long to be written out: what is said of them still holds."""
-
 import math
 
 from straightline.facts.fact import Symbols

@@ -1,5 +1,3 @@
-"""Sentences of remarks: rendered from codes and arguments, and read by them."""
-
 import copy
 import importlib
 import json

@@ -1,5 +1,3 @@
-"""What is certain about the inputs of a node, and demands on it."""
-
 import re
 
 import onnx

@@ -1,5 +1,3 @@
-"""What two types agree on, and how one completes another."""
-
 import onnx
 from onnx.helper import make_optional_type_proto as optional
 from onnx.helper import make_sequence_type_proto as sequence

@@ -1,5 +1,3 @@
-"""Our passes among those of onnx_ir."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Attributes: their kinds, also where a file does not say them, and the values that are trusted."""
-
 import numpy as np
 import onnx
 import pytest

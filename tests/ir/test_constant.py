@@ -1,5 +1,3 @@
-"""Constant operators and the tensors that they stand for."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Copies in one go: as node by node, whatever is constant, absent, folded or captured."""
-
 import sys
 
 import onnx

@@ -1,5 +1,3 @@
-"""A copy of a graph has all that the graph has, and nothing of it."""
-
 import onnx
 import pytest
 from nested import MODEL, node, value

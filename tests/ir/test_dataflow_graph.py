@@ -1,5 +1,3 @@
-"""The one record of who feeds whom."""
-
 import networkx as nx
 import pytest
 from hypothesis import given

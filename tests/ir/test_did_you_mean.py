@@ -1,5 +1,3 @@
-"""What is offered for a name that nothing is known by."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""What callers catch, and what survives the way to another process."""
-
 import copy
 import importlib
 import pickle

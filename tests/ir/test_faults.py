@@ -1,5 +1,3 @@
-"""Faults of straightline: a warning at the caller's line, or the exception where it is wanted."""
-
 import warnings
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Reading files and pipes: once, to a bound, and never waiting for nobody."""
-
 import contextlib
 import os
 import threading

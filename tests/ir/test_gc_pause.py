@@ -1,5 +1,3 @@
-"""The garbage collector rests while a function runs, and comes back."""
-
 import gc
 import subprocess
 import sys

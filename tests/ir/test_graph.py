@@ -1,5 +1,3 @@
-"""The mutators of a graph: what they change, what they refuse, and what they never break."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""What a graph tells of itself."""
-
 import doctest
 
 import onnx

@@ -1,5 +1,3 @@
-"""Copying a body into a graph: what is shared, what is copied once, what is folded."""
-
 from collections.abc import Sequence
 
 import numpy as np

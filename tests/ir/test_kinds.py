@@ -1,5 +1,3 @@
-"""Whatever a public function is called with, an argument of the wrong kind is one clear error."""
-
 import inspect
 
 import pytest

@@ -1,5 +1,3 @@
-"""Properties that are computed once; a process may be forked while a thread computes one."""
-
 import os
 import signal
 import threading

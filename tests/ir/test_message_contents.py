@@ -1,5 +1,3 @@
-"""Tensors and types: element types that ONNX knows, elements that fit the shape."""
-
 import numpy as np
 import onnx
 import pytest

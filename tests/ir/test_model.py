@@ -1,5 +1,3 @@
-"""Models and functions."""
-
 import gc
 
 import onnx

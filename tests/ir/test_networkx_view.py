@@ -1,5 +1,3 @@
-"""Data-flow graphs as networkx sees them."""
-
 import networkx as nx
 import pytest
 from hypothesis import given

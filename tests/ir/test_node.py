@@ -1,5 +1,3 @@
-"""Values: what is declared of them."""
-
 import numpy as np
 import pytest
 from onnx import TensorProto, helper

@@ -1,5 +1,3 @@
-"""What onnx raises becomes an error that names the place; a fault of straightline does not."""
-
 import onnx
 import pytest
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Constants with notes of whether their elements are read."""
-
 import numpy as np
 from straightline.ir import Tensor
 from straightline.ir.opaque import OpaqueTensor, Reads, Recipe, notes_of, recompute, transparent

@@ -1,5 +1,3 @@
-"""Operators: what nodes share."""
-
 import onnx
 import pytest
 from onnx import AttributeProto, helper

@@ -1,5 +1,3 @@
-"""What messages call the options of the command line."""
-
 import onnx
 import onnx.parser
 import straightline as sl

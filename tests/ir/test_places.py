@@ -1,5 +1,3 @@
-"""Messages are named as nodes and graphs name themselves once loaded."""
-
 from onnx import NodeProto
 from straightline import ir
 from straightline.ir.places import Place, key_of

@@ -1,5 +1,3 @@
-"""Node messages: the names that they read, and an order to run them in."""
-
 import onnx
 import pytest
 from hypothesis import given

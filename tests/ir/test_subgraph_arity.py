@@ -1,5 +1,3 @@
-"""Bodies whose inputs and outputs do not fit the node that holds them."""
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,5 +1,3 @@
-"""Constant tensors in every form, read when they are asked for."""
-
 from pathlib import Path
 
 import ml_dtypes

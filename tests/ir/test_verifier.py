@@ -1,5 +1,3 @@
-"""Each invariant finds a graph that was broken behind the mutators' back."""
-
 from collections.abc import Callable
 
 import numpy as np

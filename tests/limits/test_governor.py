@@ -1,5 +1,3 @@
-"""One count for all that is computed before run time."""
-
 import gc
 
 import pytest

@@ -1,5 +1,3 @@
-"""A clock that stands during imports."""
-
 import builtins
 import sys
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""All limits in one table, which the documentation shows."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Each operator on special values: what folding and proofs compute is what onnxruntime computes."""
-
 from collections import Counter
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Axes that are named from the front or the back, and sizes that meet when values broadcast."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Axis maps of all operators against the reference: an operator of parts is the part of it."""
-
 import numpy as np
 import onnx
 import pytest

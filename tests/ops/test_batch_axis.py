@@ -1,5 +1,3 @@
-"""Operators that take a batch: the iterations and the batch become one axis."""
-
 import numpy as np
 import pytest
 from tables import table

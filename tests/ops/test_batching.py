@@ -1,5 +1,3 @@
-"""Each batching rule against the loop that it stands for."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""Nodes in the forms that an opset has: what they compute, and what cannot be said."""
-
 import numpy as np
 import onnx
 import pytest

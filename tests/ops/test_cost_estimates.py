@@ -1,5 +1,3 @@
-"""How much the reference has to do: what takes long is told before it is begun."""
-
 import math
 
 import numpy as np

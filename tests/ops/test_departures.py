@@ -1,5 +1,3 @@
-"""Each departure of onnxruntime from the specification, tried: examples run in both."""
-
 from typing import Any
 
 import numpy as np

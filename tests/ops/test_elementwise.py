@@ -1,5 +1,3 @@
-"""Operators on each element: broadcasting, casts, limits."""
-
 import numpy as np
 import pytest
 from hypothesis import given

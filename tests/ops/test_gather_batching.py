@@ -1,5 +1,3 @@
-"""Reads and writes at positions that differ from iteration to iteration."""
-
 import numpy as np
 import pytest
 from harness import as_model

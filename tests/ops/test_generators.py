@@ -1,5 +1,3 @@
-"""Tensors made from numbers."""
-
 import numpy as np
 import onnx
 from hypothesis import given

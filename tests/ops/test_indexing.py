@@ -1,5 +1,3 @@
-"""Positions that are data."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""When normalised axes cannot fail."""
-
 import pytest
 from operator_facts import M, N, cannot_fail, may_fail, tensor
 

@@ -1,5 +1,3 @@
-"""Facts of operands by their producers: magnitudes, and signs of zeros."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What is said of the outputs of any node is what a run makes, for all sizes of the inputs."""
-
 import numpy as np
 import onnx
 import pytest

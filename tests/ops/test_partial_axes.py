@@ -1,5 +1,3 @@
-"""Windows that the end of their axis may cut short, and what reduces them."""
-
 import itertools
 import random
 

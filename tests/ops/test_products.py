@@ -1,5 +1,3 @@
-"""When products of matrices cannot fail."""
-
 from operator_facts import SHAPELESS, N, cannot_fail, may_fail, shape_said, shaped, tensor
 from vectorized import assert_vectorizes, loop, numbers, vectorized
 

@@ -1,5 +1,3 @@
-"""When quantising cannot fail, and that it is kept."""
-
 import pytest
 from operator_facts import UNKNOWN, N, cannot_fail, may_fail, tensor
 from straightline.ir import Operator

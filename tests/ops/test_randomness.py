@@ -1,5 +1,3 @@
-"""Which nodes draw random numbers."""
-
 from harness import as_model
 from straightline import ir
 from straightline.ops.randomness import draws_random_numbers, find_random

@@ -1,5 +1,3 @@
-"""Sums, extremes, and where they stand."""
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Axes that change while the elements stay."""
-
 import inferred
 import numpy as np
 import onnx

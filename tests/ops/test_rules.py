@@ -1,5 +1,3 @@
-"""The classes of operators, and how they are found."""
-
 import contextlib
 import re
 

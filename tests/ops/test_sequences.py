@@ -1,5 +1,3 @@
-"""How many elements sequences hold."""
-
 import numpy as np
 import onnx
 from operator_facts import FLOAT, INT64, SHAPELESS, N, fact_of, make_node, number, shaped

@@ -1,5 +1,3 @@
-"""Tensors put together, cut and padded."""
-
 import numpy as np
 import pytest
 from hypothesis import given

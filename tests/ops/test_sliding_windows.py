@@ -1,5 +1,3 @@
-"""Reductions of windows by steps of doubling length."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_rewrites, run_in_onnxruntime

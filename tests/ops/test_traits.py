@@ -1,5 +1,3 @@
-"""Traits of operators: a row for each value, and each name once."""
-
 import collections
 
 import pytest

@@ -1,5 +1,3 @@
-"""Slices along one axis, as attributes and as inputs."""
-
 import onnx
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

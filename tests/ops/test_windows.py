@@ -1,5 +1,3 @@
-"""When kernels that slide cannot fail."""
-
 import pytest
 from operator_facts import M, N, cannot_fail, holding, may_fail, shape_said, shaped, tensor
 from straightline.facts.fact import UNKNOWN

@@ -1,5 +1,3 @@
-"""The table of options: what derives from it is up to date, and a new row is everywhere."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Passes: how they are written with their options."""
-
 from straightline.passes import InlineIfs, UnrollLoops
 
 

@@ -1,5 +1,3 @@
-"""Faults: unexpected exceptions of passes, and those of the caller's own functions."""
-
 import pytest
 from straightline import ModelError
 from straightline.ir.faults import raises_faults

@@ -1,5 +1,3 @@
-"""New nodes of a rewrite against the schemas of their opsets."""
-
 import dataclasses
 from typing import ClassVar
 

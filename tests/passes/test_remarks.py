@@ -1,5 +1,3 @@
-"""Remarks: a log that passes add to, and that forgets what is no longer true."""
-
 import pytest
 import straightline as sl
 from harness import as_model

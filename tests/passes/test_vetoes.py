@@ -1,5 +1,3 @@
-"""Vetoes: constructs that one pass cannot see while it runs."""
-
 import onnx
 import pytest
 from failing_passes import Raising

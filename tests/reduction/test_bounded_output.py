@@ -1,5 +1,3 @@
-"""Output of a command, read while it runs."""
-
 import os
 
 from straightline.reduction import bounded_output

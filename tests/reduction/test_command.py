@@ -1,5 +1,3 @@
-"""Commands that fail on models."""
-
 import shlex
 import sys
 

@@ -1,5 +1,3 @@
-"""Parts cut from a model."""
-
 import onnx
 import pytest
 from harness import as_model

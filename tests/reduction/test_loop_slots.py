@@ -1,5 +1,3 @@
-"""Slots of Loop and Scan."""
-
 import onnx
 from straightline import ir
 from straightline.reduction.draft import Draft

@@ -1,5 +1,3 @@
-"""Models reduced by a property of theirs."""
-
 import random
 
 import onnx

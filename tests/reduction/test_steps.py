@@ -1,5 +1,3 @@
-"""Each step alone."""
-
 import onnx
 import pytest
 from straightline import ir

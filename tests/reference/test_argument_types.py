@@ -1,5 +1,3 @@
-"""Scan outputs without an iteration in functions: runtimes inline the calls, then infer sizes."""
-
 import itertools
 
 import numpy as np

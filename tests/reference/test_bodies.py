@@ -1,5 +1,3 @@
-"""Bodies: what they capture and declare, and the parts that Loop, Scan and If share."""
-
 import numpy as np
 import onnx
 import pytest

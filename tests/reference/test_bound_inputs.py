@@ -1,5 +1,3 @@
-"""Conditions on inputs with one value."""
-
 import numpy as np
 from straightline.reference.bound_inputs import bound_conditions
 from tables import table

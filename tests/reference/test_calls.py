@@ -1,5 +1,3 @@
-"""Calls of functions that stand in each other deeper than Python's stack."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""The base of Loop, Scan and If: an error from within names the node."""
-
 import subprocess
 import sys
 

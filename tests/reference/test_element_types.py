@@ -1,5 +1,3 @@
-"""Sizes of scan outputs without an iteration, as a runtime infers them from the whole model."""
-
 import numpy as np
 import pytest
 import straightline as sl

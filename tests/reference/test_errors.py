@@ -1,5 +1,3 @@
-"""What the reference evaluator raises names the place."""
-
 import pytest
 from straightline import ir
 from straightline.reference.errors import EvaluationError, ask_onnx

@@ -1,5 +1,3 @@
-"""A node whose operands do not fit is found at any place, and nothing else."""
-
 import onnx
 import pytest
 from backend import CASES

@@ -1,5 +1,3 @@
-"""The inputs and outputs of a model, and whether a rewrite kept them."""
-
 from functools import partial
 
 import onnx

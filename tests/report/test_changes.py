@@ -1,5 +1,3 @@
-"""Two versions, node by node."""
-
 import numpy as np
 import onnx
 import straightline as sl

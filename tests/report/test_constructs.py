@@ -1,5 +1,3 @@
-"""What a report says of Loops, Scans and Ifs."""
-
 import straightline as sl
 from reports import DECODER
 from straightline.report.constructs import Carried, constructs_of

@@ -1,5 +1,3 @@
-"""All that a report tells, as data."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What two models differ in."""
-
 import straightline as sl
 from reports import DECODER
 from straightline.report.differences import Change, differences

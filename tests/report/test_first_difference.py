@@ -1,5 +1,3 @@
-"""The first node whose values differ."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Groups of nodes: loops, iterations and calls by origin, modules by exporter."""
-
 import itertools
 
 import straightline as sl

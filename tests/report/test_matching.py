@@ -1,5 +1,3 @@
-"""Pairs of nodes of two versions."""
-
 import straightline as sl
 from straightline.report.matching import Matching
 from straightline.report.model_data import describe

@@ -1,5 +1,3 @@
-"""A model as plain data."""
-
 import onnx
 import straightline as sl
 from reports import DECODER

@@ -1,5 +1,3 @@
-"""Where a node of the rewritten model comes from, as far as its name tells."""
-
 import pytest
 import straightline as sl
 from reports import rewritten

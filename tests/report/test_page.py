@@ -1,5 +1,3 @@
-"""The page: it holds together, loads nothing, and no name becomes a part of it."""
-
 import base64
 import dataclasses
 import hashlib

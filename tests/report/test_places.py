@@ -1,5 +1,3 @@
-"""Where a page or picture may be written."""
-
 import pytest
 import straightline as sl
 from straightline.report.places import marked_place

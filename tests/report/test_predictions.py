@@ -1,5 +1,3 @@
-"""Predicted load time, run time and memory."""
-
 import straightline as sl
 from straightline.report.predictions import _time_text, predictions
 

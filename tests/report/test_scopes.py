@@ -1,5 +1,3 @@
-"""Modules of nodes, from metadata and from names."""
-
 import onnx
 import straightline as sl
 from straightline.report.scopes import scopes_in, scopes_of

@@ -1,5 +1,3 @@
-"""Tables of numbers and texts: pages that show all without a script, and CSV."""
-
 import csv
 import dataclasses
 import html.parser

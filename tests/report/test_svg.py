@@ -1,5 +1,3 @@
-"""The control flow as a picture."""
-
 import xml.etree.ElementTree as ET
 
 import pytest

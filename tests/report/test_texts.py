@@ -1,5 +1,3 @@
-"""Types, attributes, sizes and times in few words."""
-
 import ml_dtypes
 import numpy as np
 import onnx

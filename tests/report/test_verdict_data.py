@@ -1,5 +1,3 @@
-"""The verdict as data: the proof in words, the pass at fault."""
-
 import straightline as sl
 from straightline.passes import Remark
 from straightline.report.verdict_data import VerdictData

@@ -1,5 +1,3 @@
-"""Inputs that a caller gives: Python values, `.npz`, and ONNX's test-data folders."""
-
 import ml_dtypes
 import numpy as np
 import onnx

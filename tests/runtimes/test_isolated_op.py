@@ -1,5 +1,3 @@
-"""One operator in another process."""
-
 import numpy as np
 import pytest
 from onnx.helper import make_node

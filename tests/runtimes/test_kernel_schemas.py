@@ -1,5 +1,3 @@
-"""Schemas of onnxruntime's operators."""
-
 import onnx
 from straightline.runtimes.kernel_schemas import kernel_schema, lacks_operator
 

@@ -1,5 +1,3 @@
-"""Children end with their parent, however it ends and whatever they do."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Whether a model fits beside another one."""
-
 import subprocess
 import sys
 

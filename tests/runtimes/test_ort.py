@@ -1,5 +1,3 @@
-"""onnxruntime with the element types that numpy alone does not have."""
-
 import ml_dtypes
 import numpy as np
 import onnx

@@ -1,5 +1,3 @@
-"""A model on its way to a runtime: a path, or bytes and a folder."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Values of inputs in a line."""
-
 import ml_dtypes
 import numpy as np
 from straightline.runtimes.value_text import text_of

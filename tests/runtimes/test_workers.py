@@ -1,5 +1,3 @@
-"""Models in a child process: what comes back, and what happens when the child dies or hangs."""
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Conditions of passes: what a pass needs, keeps and establishes, checked before and after it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 
@@ -26,7 +24,7 @@ class State:
     selects: frozenset[ir.Operator]
 
     @classmethod
-    def of(cls, model: ir.Model) -> State:
+    def of(cls, model: ir.Model) -> "State":
         """Read the state of a model."""
         infos = model.graph.output_infos
         return cls(

@@ -4,8 +4,6 @@ Elements are small integers in every element type, so that all results are exact
 carries a bound on its magnitude, and the operators that could leave it clamp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -95,7 +93,7 @@ class Context:
 
     draw: Draw
     options: Options
-    constructs: Sequence[Callable[[Scope], object]] = ()
+    constructs: "Sequence[Callable[[Scope], object]]" = ()
     functions: list[FunctionProto] = field(default_factory=list)
     lengths: list[tuple[Value, Dim]] = field(default_factory=list)  # valid sequence_lens
     nodes: int = 0
@@ -132,7 +130,7 @@ class Scope:
     follows a construct reuse each other's names.
     """
 
-    def __init__(self, context: Context, parent: Scope | None = None, *, depth: int = 0) -> None:
+    def __init__(self, context: Context, parent: "Scope | None" = None, *, depth: int = 0) -> None:
         self.context, self.parent = context, parent
         self.draw, self.options = context.draw, context.options
         self.depth = depth if parent is None else parent.depth + 1
@@ -154,7 +152,7 @@ class Scope:
         self.initializers: list[TensorProto] = []
         self.listed: list[ValueInfoProto] = []  # those of the initializers that are inputs too
 
-    def child(self, iterations: int = 1) -> Scope:
+    def child(self, iterations: int = 1) -> "Scope":
         inner = Scope(self.context, self)
         self.bodies.append(inner)
         inner.iterations *= max(iterations, 1)

@@ -4,8 +4,6 @@ The term of an output of a model, evaluated, must be what the reference gives, b
 is known of each term on the way (its type, its sizes, its content) must hold of its value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -245,7 +243,7 @@ class Values:
             states = [iteration.of(part) for part in term.head.parts[bound.conditional :]]
         return iterations, states
 
-    def _iteration(self, bound: Bound, number: int, states: Sequence[Any]) -> Values:
+    def _iteration(self, bound: Bound, number: int, states: Sequence[Any]) -> "Values":
         iteration = Values.__new__(Values)
         iteration.terms, iteration.feeds = self.terms, self.feeds
         outside = {n: s for n, s in self.sizes.items() if n not in self.terms.symbols.varying}

@@ -1,5 +1,3 @@
-"""What stands for the first node of a form stands for all others."""
-
 import hashlib
 
 import numpy as np

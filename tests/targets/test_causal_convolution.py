@@ -1,5 +1,3 @@
-"""Convolutions of few tokens behind a state, as one node for onnxruntime."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Declared sizes inside a model that a client holds against its own."""
-
 import straightline as sl
 from harness import as_model
 

@@ -1,5 +1,3 @@
-"""Operators said by others of the same opset, bit for bit where nothing else is said."""
-
 import numpy as np
 import pytest
 from straightline import reference, transform

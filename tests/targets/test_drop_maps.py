@@ -1,5 +1,3 @@
-"""Outputs that are maps become tensors for targets without ZipMap, and nothing else changes."""
-
 import numpy as np
 import onnx
 import straightline as sl

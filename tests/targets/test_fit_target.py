@@ -1,5 +1,3 @@
-"""A whole model for a target: control flow, the opset, operators, and what is left."""
-
 import numpy as np
 import onnx
 import pytest

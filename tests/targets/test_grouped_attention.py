@@ -1,5 +1,3 @@
-"""Attention to a cache in the spellings that exporters write, as one node for onnxruntime."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Sums of products with named axes."""
-
 import onnx
 import pytest
 from straightline import ir

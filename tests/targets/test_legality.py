@@ -1,5 +1,3 @@
-"""Whether a target takes a node, and what is said where it does not."""
-
 import datetime
 
 import pytest

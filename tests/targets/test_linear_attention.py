@@ -1,5 +1,3 @@
-"""Scans that update a matrix by keys and values, in the spellings that exporters write."""
-
 import numpy as np
 import onnx
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Names of nodes and sizes, for clients that name or refuse what has none."""
-
 import numpy as np
 import onnx
 from harness import as_model

@@ -1,5 +1,3 @@
-"""Outputs that are all that a node gives."""
-
 import dataclasses
 
 import numpy as np

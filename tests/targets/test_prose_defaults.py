@@ -1,5 +1,3 @@
-"""Defaults of sliding kernels that no schema states."""
-
 import numpy as np
 from straightline.targets import Form
 from tables import table

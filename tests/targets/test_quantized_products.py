@@ -1,5 +1,3 @@
-"""Products of bytes without integer operators, bit for bit as onnxruntime's."""
-
 import kernels
 import numpy as np
 import pytest

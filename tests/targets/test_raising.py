@@ -1,5 +1,3 @@
-"""Operators of com.microsoft in the place of nodes, for onnxruntime alone."""
-
 import numpy as np
 import onnx
 import pytest

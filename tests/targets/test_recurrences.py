@@ -1,5 +1,3 @@
-"""RNN, GRU and LSTM for targets that lack them: written out, or a Scan or Loop of their steps."""
-
 import numpy as np
 import pytest
 from layers import one_layer, sharing, sizes

@@ -1,5 +1,3 @@
-"""The targets that are shipped: each says what one must, and where it is from."""
-
 import datetime
 import importlib.util
 import os

@@ -1,5 +1,3 @@
-"""Repairs of a whole model: each is a key of targets, changes what it says, and leaves a remark."""
-
 import numpy as np
 import pytest
 from straightline.targets.repairs import _REPAIRS

@@ -1,5 +1,3 @@
-"""What is asked of a target."""
-
 from straightline.targets import Opsets, find
 
 from targets import lacking, taking

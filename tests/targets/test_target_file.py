@@ -1,5 +1,3 @@
-"""Targets from files: what is read, and how each mistake is told."""
-
 import pytest
 from straightline import TargetError, targets
 from straightline.targets import target_file

@@ -1,5 +1,3 @@
-"""Nodes that are written otherwise: fused operands, numbers with axes, absent outputs."""
-
 import numpy as np
 from straightline.targets import Form
 from tables import table

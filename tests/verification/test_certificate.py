@@ -1,5 +1,3 @@
-"""Proofs that are kept: what they are of, and that they hold when they are checked again."""
-
 import json
 
 import numpy as np

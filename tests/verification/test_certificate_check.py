@@ -1,5 +1,3 @@
-"""Checks of certificates: a change of any of their fields is refused, or changes nothing."""
-
 import copy
 import json
 

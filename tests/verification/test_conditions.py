@@ -1,5 +1,3 @@
-"""Conditions under which an open proof succeeds: each is tried, so each holds."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Inputs and outputs that correspond by position."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Counterexamples in files: what is written is read again, and nothing of others is lost."""
-
 import os
 import shlex
 import stat

@@ -1,5 +1,3 @@
-"""Derivations: sought from the outputs, with the steps that are needed, or a reason."""
-
 import itertools
 
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Values inside a model as its outputs."""
-
 import numpy as np
 import onnx
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Errors of a verification: the message names the pass, what it rewrote, and what differs."""
-
 import warnings
 
 import pytest

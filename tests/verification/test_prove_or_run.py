@@ -1,5 +1,3 @@
-"""Proof first, runs where there is none: what counts as equal, and what is run."""
-
 import dataclasses
 import importlib
 import re

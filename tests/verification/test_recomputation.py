@@ -1,5 +1,3 @@
-"""Constants of a proof are computed a second time, by onnxruntime."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Refutation of a pair without a proof: inputs are tried, and the answer is reproducible."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Rules of the prover in words."""
-
 from straightline.facts.notions import NOTIONS
 from straightline.verification.proof.prove import prove  # noqa: F401 - registers all rules
 from straightline.verification.proof.terms.term_manager import CANONICAL_FORMS, RULES

@@ -1,5 +1,3 @@
-"""Folds on which onnxruntime does not agree are no steps."""
-
 import numpy as np
 import pytest
 from straightline.verification import second_opinion

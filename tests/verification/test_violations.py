@@ -1,5 +1,3 @@
-"""Inputs that make a Loop run beyond what a caller vouches for are looked for, and told."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Inputs of functions that calls leave out."""
-
 import numpy as np
 import onnx
 import pytest

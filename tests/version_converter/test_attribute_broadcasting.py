@@ -1,5 +1,3 @@
-"""Models of opsets before 7, above all operands that met by attributes."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Attributes that became inputs, and inputs that become attributes where they are constant."""
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Operators of bfloat16 in opsets that do not take it: computed in 32 bits."""
-
 import ml_dtypes
 import numpy as np
 import onnx

@@ -1,5 +1,3 @@
-"""Axes that are chosen at run time: what is written for them."""
-
 from conversions import converted
 
 

@@ -1,5 +1,3 @@
-"""Whether a drafted node is what the schema of its next version allows."""
-
 import onnx
 import pytest
 from conversions import assert_refuses, assert_writes, converted, model, written

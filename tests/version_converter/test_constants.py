@@ -1,5 +1,3 @@
-"""What conversion finds decided by constants, however the graph joins and however long it is."""
-
 import numpy as np
 import onnx
 import onnx.parser

@@ -1,5 +1,3 @@
-"""Conversions that need more than adapters: rewritten constructs, and another start."""
-
 from functools import partial
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Whole-model conversion: all or nothing, nothing lost, every kind of source."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Declaring what bodies give out: what is known is added, what is declared stays."""
-
 from conversions import model
 from straightline import ir
 from straightline.version_converter.declaring import declare_results

@@ -1,5 +1,3 @@
-"""Operators outside of ONNX, by their definitions in any opset."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Which operators a conversion is said to have changed."""
-
 import onnx
 import onnx.parser
 import straightline as sl

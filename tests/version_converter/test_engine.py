@@ -1,5 +1,3 @@
-"""Nodes carried from version to version: what stays of them, and how failures are collected."""
-
 import pytest
 from harness import as_model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""What is said of nodes that cannot be converted."""
-
 from straightline import Error
 from straightline.version_converter import ConversionError, Failure
 

@@ -1,5 +1,3 @@
-"""Indices into several axes as indices into one; the operators have files of their own."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_carried_everywhere

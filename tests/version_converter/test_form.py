@@ -1,5 +1,3 @@
-"""What is seen of a node at a glance."""
-
 from harness import as_model
 from straightline import ir
 from straightline.version_converter.form import OperatorForm, always, writes

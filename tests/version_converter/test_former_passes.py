@@ -1,5 +1,3 @@
-"""Names of passes that conversions stand for now: they work, and warn."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""Operators that are replaced by the function that defines them."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Copies of functions that are called with several types."""
-
 import numpy as np
 import onnx.checker
 import onnx.parser

@@ -1,5 +1,3 @@
-"""GridSample pixel by pixel: how much is written for it."""
-
 import pytest
 from conversions import converted
 

@@ -1,5 +1,3 @@
-"""The IR version that goes with an opset, and what it does to initializers."""
-
 import onnx
 import pytest
 from straightline import convert_version, ir

@@ -1,5 +1,3 @@
-"""Wheres of adapters and decompositions keep signs of zeros in onnxruntime, where readers tell."""
-
 import numpy as np
 import pytest
 import straightline as sl

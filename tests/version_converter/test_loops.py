@@ -1,5 +1,3 @@
-"""Loops that carry one tensor: as the reductions of scattered updates use them."""
-
 import numpy as np
 import onnx
 from conversions import model

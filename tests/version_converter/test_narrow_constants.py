@@ -1,5 +1,3 @@
-"""Constants of types that an older opset lacks."""
-
 import numpy as np
 import onnx
 import pytest

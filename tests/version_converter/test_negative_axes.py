@@ -1,5 +1,3 @@
-"""Negative axes below opset 11: written out where they are negative."""
-
 import onnx
 import onnx.defs
 import pytest

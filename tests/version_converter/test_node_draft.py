@@ -1,5 +1,3 @@
-"""The draft of a node: what adapters see of it, and what they add beside it."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Adapters of a step: found by operator and version, run in order, before plain moves."""
-
 from types import SimpleNamespace
 
 import pytest

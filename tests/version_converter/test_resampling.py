@@ -1,5 +1,3 @@
-"""Resize pixel by pixel, below opset 11, beside onnxruntime and the reference."""
-
 import numpy as np
 import onnx
 import pytest

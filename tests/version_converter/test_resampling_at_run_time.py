@@ -1,5 +1,3 @@
-"""Resize along axes whose lengths are open, below opset 11."""
-
 import numpy as np
 import onnx
 import pytest

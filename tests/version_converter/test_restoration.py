@@ -1,5 +1,3 @@
-"""Operators that a conversion down wrote as longer forms come back in a conversion up."""
-
 import numpy as np
 import onnx
 from conversions import assert_writes, converted, model, written

@@ -1,5 +1,3 @@
-"""If, Loop and Scan across all versions, and round trips of Scans between 8 and 13."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""What onnx.defs says of operators in their versions."""
-
 import onnx
 from straightline.ops.schema_queries import (
     allowed_types,

@@ -1,5 +1,3 @@
-"""What several operators' files say with a few nodes."""
-
 import numpy as np
 import pytest
 from conversions import assert_refuses, converted, model

@@ -1,5 +1,3 @@
-"""Nodes that are cut out of a graph, rewritten apart from it and put back."""
-
 import numpy as np
 import onnx.parser
 from harness import assert_same_text

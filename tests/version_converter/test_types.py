@@ -1,5 +1,3 @@
-"""What conversion knows of types: on demand, in functions too, and while nodes change."""
-
 import onnx
 from harness import as_model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""What the next version cannot hold and passes can dissolve: that alone is rewritten."""
-
 import numpy as np
 import onnx
 import onnx.checker

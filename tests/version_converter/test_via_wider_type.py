@@ -1,5 +1,3 @@
-"""Types by way of others: one node stands between two casts."""
-
 from conversions import assert_becomes, assert_refuses, converted
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Windows of pooling operators: those of `ceil_mode` and of `dilations` said without them."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model

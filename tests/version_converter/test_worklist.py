@@ -1,5 +1,3 @@
-"""Which nodes a step looks at, and that the others would come out of it as they went in."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,7 +1,5 @@
 """Symbolic execution of a model by definition: each node becomes an application to terms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -133,7 +131,7 @@ _Messages = Sequence[onnx.AttributeProto]
 class _Scope(dict[str, int]):
     """Terms of a graph by name; those of the graph around it are visible."""
 
-    around: _Scope | None = None
+    around: "_Scope | None" = None
 
     def __init__(self, values: Mapping[str, int] | Iterable[tuple[str, int]] = ()) -> None:
         super().__init__(values)

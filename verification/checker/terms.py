@@ -3,8 +3,6 @@
 What holds of a term (type, shape, constant) holds of all terms that are equal to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -59,7 +57,7 @@ class Head(NamedTuple):
         value = self.attribute(name)
         return None if value is None else [int(number) for number in value]
 
-    def changed(self, **attributes: int | list[int] | None) -> Head:
+    def changed(self, **attributes: int | list[int] | None) -> "Head":
         """Head with integer attributes of other values, or without them."""
         every = {key: content for key, content in self.attributes if key not in attributes}
         for key, value in attributes.items():

@@ -9,8 +9,6 @@ own, and the types that it infers lead to the kinds of the next nodes. All nodes
 model without its nodes is checked as a whole.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple, ParamSpec
@@ -58,7 +56,7 @@ def accepted_kinds(program: Program, proto: onnx.ModelProto) -> list[Kind] | Non
     return None if kinds is None else kinds.first
 
 
-def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> Kinds | None:
+def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> "Kinds | None":
     """Ask onnx about each kind of node, and about the model without its nodes.
 
     Returns:

@@ -5,8 +5,6 @@ a tie, a half, a limit of a type, or a size beyond a constant. A constant may be
 another one: `4 * x < 14` turns at 14 / 4.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +54,7 @@ class Separators:
     words: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, *models: onnx.ModelProto) -> Separators:
+    def of(cls, *models: onnx.ModelProto) -> "Separators":
         """Collect the constants of models, with those of bodies, functions and attributes."""
         numbers: list[tuple[int, Number]] = []
         words: dict[str, None] = {}

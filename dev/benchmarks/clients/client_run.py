@@ -1,7 +1,5 @@
 """What became of a model in a client, and why."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -44,7 +42,7 @@ class Results:
     versions: dict[str, str]
     outcomes: list[ClientRun]
 
-    def add(self, other: Results) -> None:
+    def add(self, other: "Results") -> None:
         """Take in what was found of other clients."""
         self.versions |= other.versions
         self.outcomes += other.outcomes
@@ -54,7 +52,7 @@ class Results:
         file.write_text(json.dumps(dataclasses.asdict(self), indent=1), encoding="utf-8")
 
     @classmethod
-    def read(cls, file: Path) -> Results:
+    def read(cls, file: Path) -> "Results":
         """What was kept."""
         kept = json.loads(file.read_text(encoding="utf-8"))
         return cls(kept["versions"], [ClientRun(**outcome) for outcome in kept["outcomes"]])

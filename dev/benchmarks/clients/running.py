@@ -1,7 +1,5 @@
 """Jobs for one client: a model with its inputs, and what the child process made of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
@@ -47,7 +45,7 @@ class Worker:
         self._limits = (str(seconds), str(megabytes))
         self._client = client
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> "Worker":
         """Start it, and wait until the client is imported.
 
         Raises:

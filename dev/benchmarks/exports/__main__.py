@@ -7,8 +7,6 @@ TorchScript exporter writes NAME_OPSET, torch.export NAME_dyn_OPSET. It needs to
 scipy, onnx and onnxscript, but neither torchvision nor weights from the network.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import re

@@ -1,7 +1,5 @@
 """Signals and images, worked on a frame at a time."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

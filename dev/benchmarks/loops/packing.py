@@ -1,7 +1,5 @@
 """Weights of cells as libraries keep them, in the order and shape of ONNX's operators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Running an attack in a copy of this process, which has everything imported, under limits."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

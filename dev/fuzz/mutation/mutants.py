@@ -1,7 +1,5 @@
 """The mutants of a source file: where each is and what its text is."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import functools
@@ -49,7 +47,7 @@ def mutants_of(path: str) -> list[Mutant]:
 
 
 @functools.lru_cache(maxsize=8)
-def _changes(path: str) -> _Changes:
+def _changes(path: str) -> "_Changes":
     wrapper = MetadataWrapper(cst.parse_module((ROOT / path).read_text()))
     changes = _Changes(path, wrapper.module)
     wrapper.visit(changes)

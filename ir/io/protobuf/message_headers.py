@@ -1,7 +1,5 @@
 """Headers of messages: metadata without graphs and nodes, imports, and fields of a newer onnx."""
 
-from __future__ import annotations
-
 import functools
 import struct
 from collections.abc import Collection, Iterable, Mapping, MutableSequence
@@ -36,7 +34,7 @@ def model_header(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def function_header(
-    proto: onnx.FunctionProto, imports: Imports
+    proto: onnx.FunctionProto, imports: "Imports"
 ) -> onnx.FunctionProto | FunctionName:
     """The header of a function: all fields but those of its graph. The name alone where it has no
     field but imports beside."""

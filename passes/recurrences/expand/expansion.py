@@ -10,8 +10,6 @@ y, h = RNN (x, w, r, b, , h0)   ->   all = MatMul (x by rows, w')
 Rows past their end keep their states, and zeros pad their outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,7 +37,7 @@ class Direction:
         step: the graph of a step.
     """
 
-    def __init__(self, expansion: Expansion, number: int) -> None:
+    def __init__(self, expansion: "Expansion", number: int) -> None:
         layer = expansion.layer
         self.expansion = expansion
         self.number = number

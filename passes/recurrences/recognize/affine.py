@@ -1,7 +1,5 @@
 """Affine forms of gates: products with matrices, and addends."""
 
-from __future__ import annotations
-
 from ....records import record
 from ..weights import Matrix, Unfit
 from .polynomials import Atoms, Monomial, Product, StateAtom, Sum
@@ -23,7 +21,7 @@ class Affine:
     recurrent: tuple[tuple[float, Matrix], ...]
     rest: Sum
 
-    def negate(self) -> Affine:
+    def negate(self) -> "Affine":
         """The form with the opposite sign."""
         return Affine(
             tuple((-factor, source) for factor, source in self.addends),

@@ -4,8 +4,6 @@ A coefficient is a number, a constant or the values of all iterations; numbers s
 no nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -48,7 +46,7 @@ class Coefficient:
     array: Array | None = None
     positive: bool = False
     single: bool = False
-    present: Coefficient | None = None
+    present: "Coefficient | None" = None
     rows: Value | None = None
 
 

@@ -13,8 +13,6 @@ min (s, e) are known by it. What is left is an iteration over a row of `semiring
 log (exp (a) + exp (b)), and the product +.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -151,7 +149,7 @@ class LogReader(StepReader):
             return Logs((self._free(node.output()),))
         return self._apply(rule, node.inputs)
 
-    def _apply(self, rule: Rule, values: Sequence[Value | None]) -> Logs:
+    def _apply(self, rule: "Rule", values: Sequence[Value | None]) -> Logs:
         """Apply an operation to one operand, or to several from left to right."""
         symbols = [self._symbol(value) for value in values]
         if len(symbols) == 1:

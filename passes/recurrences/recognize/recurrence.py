@@ -1,7 +1,5 @@
 """A batched body, and the recurrences of states in it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -75,7 +73,7 @@ class Recurrence:
 
     states: tuple[State, ...]
     nodes: tuple[Node, ...]
-    iterations: AllIterations
+    iterations: "AllIterations"
     is_once: bool = False
 
     @property

@@ -12,8 +12,6 @@ The search runs to the end of the rows that the condition reads, so it must not 
 loops are left to vectorize-loops and raise-recurrences, and the pass acts only if these take both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -111,7 +109,7 @@ class SearchLoops(SitePass):
         search.write()
         return self._vanishes(loop, ShapeInference(copy), exact=self.exact)
 
-    def _ends(self, search: _Search, model: Model) -> bool:
+    def _ends(self, search: "_Search", model: Model) -> bool:
         """Bound the search, so that no iteration fails, and try it."""
         # From the tightest: rows that end before the trip count bound a search that reads them.
         for bound in search.bounds(ShapeInference(model)):
@@ -307,7 +305,7 @@ class _End:
     start: int
 
     @classmethod
-    def of(cls, each: ElementRead, inference: ShapeInference) -> _End | None:
+    def of(cls, each: ElementRead, inference: ShapeInference) -> "_End | None":
         """The end of one read; None where it is not known."""
         selection = each.selection
         start, size = selection.start.value, inference.fact(selection.source).dims[selection.axis]

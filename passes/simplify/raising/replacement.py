@@ -1,7 +1,5 @@
 """Replacement of a region by one operator, and the conditions that all of them share."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -41,7 +39,7 @@ class Emitted:
     """
 
     op: Operator
-    inputs: Sequence[Operand]
+    inputs: "Sequence[Operand]"
     place: int = dataclasses.field(default=0, kw_only=True)
     outputs: int = dataclasses.field(default=1, kw_only=True)
 
@@ -57,7 +55,7 @@ class Emitted:
         return 1 + sum(each.size for each in self._before)
 
     @property
-    def _before(self) -> list[Emitted]:
+    def _before(self) -> "list[Emitted]":
         return [each for each in self.inputs if isinstance(each, Emitted)]
 
 
@@ -123,7 +121,7 @@ class Raising(RaisingOptions, Pass):
                     changed = True
         return changed
 
-    def match(self, site: Site, seed: Node) -> Match | None:
+    def match(self, site: "Site", seed: Node) -> Match | None:
         """Return the best form around a node."""
         raise NotImplementedError
 

@@ -1,5 +1,3 @@
-"""What calls give out that constants and sizes decide, and what they do not."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.call_results import CallResults, tells_anything

@@ -1,5 +1,3 @@
-"""One step against the data flow: elements or sizes of which values decide."""
-
 import pytest
 from harness import as_model
 from straightline import ir

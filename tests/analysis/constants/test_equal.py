@@ -1,5 +1,3 @@
-"""Which constants are known to be equal."""
-
 import numpy as np
 import onnx
 from straightline.analysis.constants import equal

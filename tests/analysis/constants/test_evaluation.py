@@ -1,5 +1,3 @@
-"""Constructs as models of their own, run by the reference."""
-
 import numpy as np
 from harness import as_model, op_types
 from straightline import ir

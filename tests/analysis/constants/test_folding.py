@@ -1,5 +1,3 @@
-"""Which nodes the folder computes; what it computes is shown in test_fold_constants.py."""
-
 import numpy as np
 import pytest
 from harness import as_model

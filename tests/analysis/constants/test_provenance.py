@@ -1,5 +1,3 @@
-"""What a value depends on, in the words a user needs."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.provenance import Provenance, is_setting, origins

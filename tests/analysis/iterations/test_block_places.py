@@ -1,5 +1,3 @@
-"""Recognition of bodies that compute blocks."""
-
 from harness import as_model
 from loops import HEAD
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Inputs of a body in each iteration, in the declared rank."""
-
 import numpy as np
 import onnx
 from straightline import ir

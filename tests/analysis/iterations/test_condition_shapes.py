@@ -1,5 +1,3 @@
-"""Loops whose condition looks at the shape of what they carry."""
-
 import numpy as np
 import onnx.parser
 import pytest

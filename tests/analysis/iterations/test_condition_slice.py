@@ -1,5 +1,3 @@
-"""The part of a body that its condition depends on, run alone."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder

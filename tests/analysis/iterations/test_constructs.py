@@ -1,5 +1,3 @@
-"""The constructs of a model, and what decides them."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.iterations.constructs import control_flow, deciding

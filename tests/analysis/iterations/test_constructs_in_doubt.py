@@ -1,5 +1,3 @@
-"""Constructs in the body of a Loop without iterations: what takes their place keeps its sizes."""
-
 import numpy as np
 import pytest
 import straightline as sl

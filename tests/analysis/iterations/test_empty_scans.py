@@ -1,5 +1,3 @@
-"""Scan outputs whose sizes at length 0 follow from more than the body."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.iterations.empty_scans import uncertain_output

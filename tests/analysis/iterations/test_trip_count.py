@@ -1,5 +1,3 @@
-"""How often a Loop runs, where constants decide it."""
-
 import pytest
 from harness import as_model
 from straightline import ir

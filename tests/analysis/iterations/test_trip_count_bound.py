@@ -1,5 +1,3 @@
-"""The most iterations that a Loop can make."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.constants.folding import Folder

@@ -1,5 +1,3 @@
-"""The elements of scan outputs of which there are none."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Which iterations of a Loop are certain, and which may be live or not."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.predication import predict

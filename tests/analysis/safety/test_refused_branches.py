@@ -1,5 +1,3 @@
-"""Branches whose results a later node refuses: Ifs that take the other branch wherever they run."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Whether a select can choose between two values."""
-
 import onnx
 from onnx import helper
 from straightline.analysis.safety.select_legality import shape_text, unselectable, without_select

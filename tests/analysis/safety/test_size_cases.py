@@ -1,5 +1,3 @@
-"""Cases of sizes that cover a condition: no run is forgotten, and few that do not belong remain."""
-
 import itertools
 
 import numpy as np

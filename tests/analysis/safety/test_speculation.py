@@ -1,5 +1,3 @@
-"""What may run although its result is thrown away, operator by operator."""
-
 import re
 
 import numpy as np

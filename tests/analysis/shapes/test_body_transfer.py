@@ -1,5 +1,3 @@
-"""What If, Loop and SequenceMap hand to their bodies and give out."""
-
 import onnx
 from inferred import BOOL, FLOAT, INT64, facts, loop, shapes
 from tables import table

@@ -1,5 +1,3 @@
-"""What is known of calls: found once for calls that are given the same, and still one by one."""
-
 import numpy as np
 import onnx
 import onnx.parser

@@ -1,5 +1,3 @@
-"""Facts on demand: functions, declarations, long chains."""
-
 from harness import as_model
 from inferred import shapes
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Facts about carried values that hold in every iteration."""
-
 from harness import as_model
 from inferred import FLOAT, HEAD, facts, loop, shapes
 from straightline import ir

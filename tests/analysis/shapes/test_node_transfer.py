@@ -1,5 +1,3 @@
-"""What rules say of a node's outputs is what onnx says, and holds for all sizes of the inputs."""
-
 import numpy as np
 import onnx
 from depth import examples

@@ -1,5 +1,3 @@
-"""When a body certainly runs at least once."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.safety.speculation import Speculation

@@ -1,5 +1,3 @@
-"""onnx is asked once for nodes that are alike."""
-
 import onnx
 from harness import as_model
 from inferred import facts, shapes

@@ -1,5 +1,3 @@
-"""Ranks that follow from operators, constants and attributes alone."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

@@ -1,5 +1,3 @@
-"""Facts of bodies about the elements of their scan outputs, before any iteration."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

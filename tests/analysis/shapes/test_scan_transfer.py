@@ -1,5 +1,3 @@
-"""Scans of both kinds: axes that a body does not see."""
-
 from inferred import FLOAT, facts, scan, shapes
 from tables import table
 

@@ -1,5 +1,3 @@
-"""One construct as a model of its own."""
-
 from harness import as_model, op_types
 from straightline import ir
 from straightline.analysis.shapes.single_node_model import reads_of, single_node_model

@@ -1,5 +1,3 @@
-"""Models of onnx_ir to ours and back: what is large stays the very same object."""
-
 import numpy as np
 import onnx
 import onnx_ir

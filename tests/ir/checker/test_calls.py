@@ -1,5 +1,3 @@
-"""Calls of a model's functions: they end, and give what the functions need, however far inside."""
-
 import onnx
 import pytest
 from straightline.ir import ModelError

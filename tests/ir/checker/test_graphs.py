@@ -1,5 +1,3 @@
-"""Graphs and nodes at every depth are looked at; those that look alike once."""
-
 import onnx
 import pytest
 from onnx import TensorProto, helper

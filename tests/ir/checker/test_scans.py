@@ -1,5 +1,3 @@
-"""Scan's lists have an entry for each input or output that is scanned."""
-
 from typing import Any
 
 import onnx

@@ -1,5 +1,3 @@
-"""What schemas demand of a node: numbers of inputs and outputs, attributes, opsets."""
-
 from collections.abc import Sequence
 
 import pytest

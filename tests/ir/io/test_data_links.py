@@ -1,5 +1,3 @@
-"""Data that a result shares with its original: referred to where it is, or linked."""
-
 import os
 from pathlib import Path
 

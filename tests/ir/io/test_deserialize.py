@@ -1,5 +1,3 @@
-"""What is read from a message, and what is refused."""
-
 import itertools
 from collections.abc import Callable
 

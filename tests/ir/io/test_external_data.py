@@ -1,5 +1,3 @@
-"""External data: carried over, streamed beside the output, never lost and never outside."""
-
 import os
 import tracemalloc
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Parts of files that are copied: by the system, by hand, and holes as holes."""
-
 import errno
 import os
 

@@ -1,5 +1,3 @@
-"""Replacing files."""
-
 import os
 import stat
 from pathlib import Path

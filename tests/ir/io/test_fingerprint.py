@@ -1,5 +1,3 @@
-"""The digest of a model: the same wherever its tensors lie, another where it says another thing."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Files that are no ONNX models: the error names what they are."""
-
 import io
 import pickle
 import zipfile

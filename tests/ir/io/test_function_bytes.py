@@ -1,5 +1,3 @@
-"""Functions as bytes: protobuf reads them as it reads its own."""
-
 import onnx
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""What a file says but for its weights."""
-
 import numpy as np
 import onnx
 import pytest

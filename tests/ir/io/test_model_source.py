@@ -1,5 +1,3 @@
-"""Every kind of thing that a user calls a model."""
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""The names under which values are written."""
-
 import numpy as np
 import onnx
 from onnx import helper

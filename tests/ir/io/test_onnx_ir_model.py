@@ -1,5 +1,3 @@
-"""Models of onnx_ir: read, answered in kind, and not imported for any other."""
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Nodes that say the same share one operator, and are checked once; names make no difference."""
-
 from collections.abc import Set
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Weights that are written from where they are: the file is the one that protobuf makes."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Models that are written: whole or not at all, with their data beside or within them."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Loading a model and saving it unchanged gives an equal message, whatever it holds."""
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The canonical text form."""
-
 import pytest
 from straightline import ir
 from straightline.ir import LoadError, ModelError

@@ -1,5 +1,3 @@
-"""Texts of TOML: whatever cannot be read is one clause."""
-
 import pytest
 from straightline.ir.io.toml_text import parse_toml, read_text
 from tables import table

@@ -1,5 +1,3 @@
-"""Saving: what a model is read from, and what belongs to somebody else, is never overwritten."""
-
 import os
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Constants that repeat a row: readers that broadcast read the row."""
-
 import numpy as np
 import pytest
 from harness import assert_equal_outputs, op_types, run_passes

@@ -1,5 +1,3 @@
-"""Changes of shape that undo one another go; shapes that are known are told by constants."""
-
 import numpy as np
 import pytest
 from harness import assert_rewrites, op_types, run_passes

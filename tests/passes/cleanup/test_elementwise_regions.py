@@ -1,5 +1,3 @@
-"""Elementwise operators between reshapes that cancel."""
-
 import numpy as np
 from harness import assert_rewrites, run_passes
 from straightline.passes import CancelMovement, EliminateDeadNodes

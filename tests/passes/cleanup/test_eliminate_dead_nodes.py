@@ -1,5 +1,3 @@
-"""What nothing depends on goes; what is named, or an input, stays."""
-
 import numpy as np
 from harness import as_model, assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, Pipeline

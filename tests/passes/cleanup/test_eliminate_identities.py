@@ -1,5 +1,3 @@
-"""Which Identity nodes go, and which carry a name that must stay."""
-
 import numpy as np
 from harness import assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateIdentities

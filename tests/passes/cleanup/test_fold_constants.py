@@ -1,5 +1,3 @@
-"""What is computed beforehand, and what is not: random, failing, large, foreign nodes."""
-
 import numpy as np
 import onnx
 import onnx.numpy_helper

@@ -1,5 +1,3 @@
-"""What shapes decide, what they do not, and what must not be believed."""
-
 import numpy as np
 import onnx
 import pytest

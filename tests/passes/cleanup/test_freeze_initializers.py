@@ -1,5 +1,3 @@
-"""Defaults of inputs become constants, where a model has such."""
-
 import numpy as np
 from harness import as_model, op_types
 from straightline import reference

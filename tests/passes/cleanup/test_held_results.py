@@ -1,5 +1,3 @@
-"""Room for constants: what a model may grow by, all or nothing."""
-
 import numpy as np
 import pytest
 from harness import run_passes

@@ -1,5 +1,3 @@
-"""What is written to value_info."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Constants that are equal become one."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Ifs on a tensor without elements, which one branch serves as well."""
-
 import numpy as np
 import onnx
 import pytest

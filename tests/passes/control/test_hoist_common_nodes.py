@@ -1,5 +1,3 @@
-"""Nodes that both branches of an If compute run before it."""
-
 import numpy as np
 from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes
 from straightline import rewrite, transform

@@ -1,5 +1,3 @@
-"""What becomes of every kind of If."""
-
 import numpy as np
 import pytest
 from harness import (

@@ -1,5 +1,3 @@
-"""What bodies only pass on is read around them."""
-
 import numpy as np
 import onnx
 import onnx.checker

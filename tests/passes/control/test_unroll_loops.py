@@ -1,5 +1,3 @@
-"""What becomes of every kind of Loop, compared with the reference and onnxruntime."""
-
 import numpy as np
 import onnx
 import onnx.parser

@@ -1,5 +1,3 @@
-"""Calibration: models with known items, and the fit of what they take."""
-
 import numpy as np
 import onnx
 import onnxruntime

@@ -1,5 +1,3 @@
-"""Predicted times of loading and running."""
-
 import dataclasses
 
 import pytest

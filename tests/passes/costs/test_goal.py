@@ -1,5 +1,3 @@
-"""Goals: how long a form may load."""
-
 import pytest
 from straightline.passes.costs.goal import GOALS
 from tables import table

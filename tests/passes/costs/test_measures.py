@@ -1,5 +1,3 @@
-"""Control flow and predicted run time of a model."""
-
 import onnx
 from harness import as_model
 from straightline.ir import parse

@@ -1,5 +1,3 @@
-"""Predicted memory of forms, and the limit for it."""
-
 import pytest
 from harness import as_model
 from loops import HEAD

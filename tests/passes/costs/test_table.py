@@ -1,5 +1,3 @@
-"""Tables of costs: reading, and what follows from them."""
-
 import dataclasses
 
 import pytest

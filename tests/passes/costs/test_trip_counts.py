@@ -1,5 +1,3 @@
-"""Trip counts, known or estimated."""
-
 from harness import as_model
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

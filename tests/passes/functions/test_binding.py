@@ -1,5 +1,3 @@
-"""A function as one call sees it, and why a call cannot be replaced by it."""
-
 import onnx
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""Who calls whom among functions, and which of them hold control flow."""
-
 import onnx
 import pytest
 from counting import assert_linear

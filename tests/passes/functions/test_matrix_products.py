@@ -1,5 +1,3 @@
-"""Einsums of vectors and matrices in bodies, as MatMul."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes

@@ -1,5 +1,3 @@
-"""Calls in the bodies of loops are inlined, and Casts without effect are gone."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Calls that are inlined on trial: what a verdict depends on."""
-
 import dataclasses
 from typing import ClassVar
 

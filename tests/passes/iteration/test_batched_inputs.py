@@ -1,5 +1,3 @@
-"""The number of iterations, and the inputs of each."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""What a body computes of what."""
-
 import networkx as nx
 from harness import as_model
 from hypothesis import given

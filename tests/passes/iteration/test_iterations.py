@@ -1,5 +1,3 @@
-"""The trip count of a loop, by facts before run time."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""A Loop and a Scan read as one."""
-
 import pytest
 from harness import as_model
 from loops import HEAD

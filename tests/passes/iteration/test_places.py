@@ -1,5 +1,3 @@
-"""Which places are others on every iteration."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""Rows that each iteration repeats a number of times of its own."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, op_types, run_in_onnxruntime

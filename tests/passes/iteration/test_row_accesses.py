@@ -1,5 +1,3 @@
-"""Rows that an iteration writes to a state, and those that it reads of it."""
-
 import pytest
 from harness import as_model
 from loops import HEAD

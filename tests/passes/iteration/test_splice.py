@@ -1,5 +1,3 @@
-"""Copying what was made beside a loop into the graph around it."""
-
 from harness import as_model
 from loops import HEAD
 from straightline.analysis.shapes.inference import ShapeInference

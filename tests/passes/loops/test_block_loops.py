@@ -1,5 +1,3 @@
-"""Loops over blocks of iterations: before and after, other passes, what stays."""
-
 from harness import assert_keeps, assert_rewrites, run_passes
 from loops import HEAD
 from row_pairs import MANY, PAIRS, pairs

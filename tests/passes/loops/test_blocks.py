@@ -1,5 +1,3 @@
-"""Loops over blocks: any number of iterations, axes, directions, and bodies inside bodies."""
-
 import numpy as np
 import pytest
 from depth import examples

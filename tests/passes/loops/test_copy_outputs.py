@@ -1,5 +1,3 @@
-"""Outputs of bodies that onnxruntime does not copy: each through an Identity, and no other."""
-
 import numpy as np
 import onnx
 import pytest

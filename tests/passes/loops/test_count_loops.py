@@ -1,5 +1,3 @@
-"""Loops whose conditions only count are ended by their maximum alone."""
-
 import itertools
 import re
 

@@ -1,5 +1,3 @@
-"""Reads of a buffer that a Loop fills, forwarded from what it writes."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes

@@ -1,5 +1,3 @@
-"""Invariants leave a Loop or Scan, unless results could differ."""
-
 import numpy as np
 import onnx
 from harness import (

@@ -1,5 +1,3 @@
-"""Loops as Scans: what they read by the iteration number, how many iterations there are, none."""
-
 import dataclasses
 
 import numpy as np

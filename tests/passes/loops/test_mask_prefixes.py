@@ -1,5 +1,3 @@
-"""Attention to rows that a loop appends to its states."""
-
 import numpy as np
 import pytest
 from attention_loops import HEAD, PLAIN, ROWS, SCORES, SOFT, feeds, loop

@@ -1,5 +1,3 @@
-"""States that are equal in every iteration, and what their masks let in."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime, run_passes

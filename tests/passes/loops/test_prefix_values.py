@@ -1,5 +1,3 @@
-"""Prefixes of longer values: how operators compute them, of whole values or of Slices."""
-
 import numpy as np
 from attention_loops import HEAD
 from harness import assert_equal_outputs, run_passes

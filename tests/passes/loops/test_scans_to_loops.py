@@ -1,5 +1,3 @@
-"""Scans as Loops: axes and directions, lengths, none at all."""
-
 import numpy as np
 import pytest
 from harness import (

@@ -1,5 +1,3 @@
-"""States that join several, which become states of their own."""
-
 import numpy as np
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes

@@ -1,5 +1,3 @@
-"""Rows that an iteration writes to a buffer, by slices or one after the other."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes

@@ -1,5 +1,3 @@
-"""The trip counts that stand before a Loop, against counters that wrap."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Ifs on loop-invariant conditions leave their loops."""
-
 import numpy as np
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline import transform

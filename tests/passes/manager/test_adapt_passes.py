@@ -1,5 +1,3 @@
-"""Passes, rules and functions of other libraries as steps of ours."""
-
 import sys
 
 import numpy as np

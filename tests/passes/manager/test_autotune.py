@@ -1,5 +1,3 @@
-"""The pipeline that looks for the fastest form."""
-
 import dataclasses
 import random
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Running passes: order, repetition, remarks, strict mode; the caller's model is not changed."""
-
 import numpy as np
 import onnx
 import onnx_ir

@@ -1,5 +1,3 @@
-"""Pipelines written as text, and options of passes."""
-
 import re
 
 import pytest

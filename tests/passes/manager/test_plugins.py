@@ -1,5 +1,3 @@
-"""Passes from outside: files and entry points; every way in which they may be no good."""
-
 import importlib
 import os
 import sys

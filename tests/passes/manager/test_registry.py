@@ -1,5 +1,3 @@
-"""Every pass there is: its name, its place, how it is reached."""
-
 import dataclasses
 import re
 from pathlib import Path

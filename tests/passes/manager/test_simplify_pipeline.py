@@ -1,5 +1,3 @@
-"""The pipeline `simplify`: `straighten`, then passes that make flat graphs smaller."""
-
 import pytest
 import straightline as sl
 from straightline.passes import PassOptionError, parse_pipeline

@@ -1,5 +1,3 @@
-"""Undoing, construct by construct, of rewrites that are refuted or open."""
-
 import dataclasses
 from typing import ClassVar
 

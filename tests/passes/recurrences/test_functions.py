@@ -1,5 +1,3 @@
-"""Activations and the attributes that write them."""
-
 import pytest
 from straightline import ir
 from straightline.ops.composite import PARAMETERS

@@ -1,5 +1,3 @@
-"""What nodes RNN, GRU and LSTM say."""
-
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

@@ -1,5 +1,3 @@
-"""Parts of weights, known or not."""
-
 import numpy as np
 import onnx
 import pytest

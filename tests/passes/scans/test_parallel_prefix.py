@@ -1,5 +1,3 @@
-"""What an associative operator makes of the rows up to each, in steps of doubling distance."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What is known about the sizes of a Scan before it runs."""
-
 from harness import as_model, refusal
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

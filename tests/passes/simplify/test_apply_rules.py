@@ -1,5 +1,3 @@
-"""The pass that applies rules."""
-
 from straightline.passes import ApplyRules
 
 

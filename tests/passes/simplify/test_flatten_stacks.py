@@ -1,5 +1,3 @@
-"""Stacked tensors are concatenated, or read one by one, where the axis goes again."""
-
 import numpy as np
 import pytest
 import straightline as sl

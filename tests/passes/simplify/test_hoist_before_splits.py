@@ -1,5 +1,3 @@
-"""An operator of each part of a Split runs once before it."""
-
 import numpy as np
 import onnx
 import pytest

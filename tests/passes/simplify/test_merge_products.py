@@ -1,5 +1,3 @@
-"""Products of one tensor with constant matrices are one product and a Split."""
-
 import numpy as np
 import onnx
 import pytest

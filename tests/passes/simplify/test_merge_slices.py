@@ -1,5 +1,3 @@
-"""Slices that cover an axis are one Split; parts joined again are what they are parts of."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Nodes that compute the same are one; those that only look alike stay."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Initial states of zeros are omitted, whatever moves them."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Parts of a Concat are read from its operands."""
-
 import numpy as np
 import onnx
 import pytest

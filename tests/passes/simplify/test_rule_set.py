@@ -1,5 +1,3 @@
-"""The rules that a rewrite may use."""
-
 from straightline.passes.simplify.rule_set import all_rules, rules_within
 
 

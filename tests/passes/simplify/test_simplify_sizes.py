@@ -1,5 +1,3 @@
-"""Sizes are computed in few nodes, or not at all."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Operands of Reshape, Expand and Slice: which constant has the same effect."""
-
 import pytest
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

@@ -1,5 +1,3 @@
-"""Branches end in a node: clients compute other numbers where one is an initializer alone."""
-
 import numpy as np
 import onnx
 import pytest

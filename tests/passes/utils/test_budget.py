@@ -1,5 +1,3 @@
-"""What a rewrite may cost: each limit at its edge, and the words of its refusal."""
-
 import ast
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Declarations that were false all along, and that a rewrite brings to light."""
-
 import numpy as np
 import onnx
 import onnx.checker

@@ -1,5 +1,3 @@
-"""States of a model that passes change, whatever its values are called."""
-
 import pytest
 from straightline import ir
 from straightline.passes.utils.fingerprint import States

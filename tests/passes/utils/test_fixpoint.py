@@ -1,5 +1,3 @@
-"""Passes one after another: order, repetition, times."""
-
 import dataclasses
 from typing import ClassVar
 

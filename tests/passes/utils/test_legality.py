@@ -1,5 +1,3 @@
-"""Reasons to leave a construct alone."""
-
 import pytest
 from harness import as_model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Conditions that a body computes, which OpenVINO requires, stay computed."""
-
 import onnx
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Facts of a loop's outputs on the values that replace them."""
-
 import numpy as np
 import onnx.checker
 import pytest

@@ -1,5 +1,3 @@
-"""Putting one value in the place of another, with its declaration."""
-
 from harness import as_model
 from straightline import ir
 from straightline.passes.utils.replace_all_uses import replace_value

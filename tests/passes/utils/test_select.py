@@ -1,5 +1,3 @@
-"""Choosing between two tensors by a condition that run time tells."""
-
 import itertools
 
 import numpy as np

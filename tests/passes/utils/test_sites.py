@@ -1,5 +1,3 @@
-"""Visits of sites: inner ones first, remarks for rewrites and obstacles, repetition."""
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,5 +1,3 @@
-"""Rows of a tensor, joined along any of their axes."""
-
 import numpy as np
 import onnx
 import onnx.numpy_helper

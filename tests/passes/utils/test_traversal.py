@@ -1,5 +1,3 @@
-"""Nodes of nested graphs, inner ones first."""
-
 from nested import MODEL
 from straightline import ir
 from straightline.passes.utils.traversal import inside_out

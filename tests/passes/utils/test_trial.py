@@ -1,5 +1,3 @@
-"""Passes that are tried on a copy: what a trial shares with the rewrite, and what it changes."""
-
 import pytest
 from harness import as_model
 from straightline import ir

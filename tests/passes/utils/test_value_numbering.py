@@ -1,5 +1,3 @@
-"""Equal constants of a graph are one, and those that nothing reads go."""
-
 import numpy as np
 from straightline import ir
 from straightline.analysis.constants.equal import KeyMemory

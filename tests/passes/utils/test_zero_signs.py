@@ -1,5 +1,3 @@
-"""Values whose sign of zero no reader tells."""
-
 import numpy as np
 import pytest
 import zeros

@@ -1,5 +1,3 @@
-"""States that only collect: which they are, and what reads them after the loop."""
-
 import re
 
 import numpy as np

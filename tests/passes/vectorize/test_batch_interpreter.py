@@ -1,5 +1,3 @@
-"""Nodes for all iterations at once: rows that are read, outputs, memory, and no iterations."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_rewrites, run_passes

@@ -1,5 +1,3 @@
-"""Ifs whose condition is of the iteration, and calls of the model's own functions."""
-
 import numpy as np
 import pytest
 from harness import as_model

@@ -1,5 +1,3 @@
-"""Recurrences inside a map: the outer loop goes, the inner one runs once for all its iterations."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal

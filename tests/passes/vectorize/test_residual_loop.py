@@ -1,5 +1,3 @@
-"""The text of the residual loop, and what code after it may know of its outputs."""
-
 import numpy as np
 from harness import as_model, assert_rewrites
 from loops import HEAD, op_types

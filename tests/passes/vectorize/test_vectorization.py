@@ -1,5 +1,3 @@
-"""What of a body leaves the loop where the rest of it is a recurrence."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_rewrites, run_passes

@@ -1,5 +1,3 @@
-"""All iterations at once: what becomes of Loops and Scans, and of each operator in them."""
-
 import pytest
 from harness import as_model, assert_keeps, assert_rewrites, op_types, run_passes
 from loops import HEAD

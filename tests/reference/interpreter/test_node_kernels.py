@@ -1,5 +1,3 @@
-"""Kernels in numpy: the results of onnx.reference, bit by bit, or left to it."""
-
 import subprocess
 import sys
 

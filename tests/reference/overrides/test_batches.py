@@ -1,5 +1,3 @@
-"""Operators on batches: the reference against onnxruntime, for batches of any size."""
-
 import numpy as np
 import onnx
 import pytest

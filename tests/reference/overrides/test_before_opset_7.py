@@ -1,5 +1,3 @@
-"""Operators before opset 7 in the reference."""
-
 import numpy as np
 import pytest
 from conversions import model

@@ -1,5 +1,3 @@
-"""Operators of onnx.reference that are computed anew, against onnxruntime and by hand."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""GridSample of every version against onnxruntime, on many drawn cases."""
-
 import random
 
 import numpy as np

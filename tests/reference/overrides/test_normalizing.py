@@ -1,5 +1,3 @@
-"""Normalization, against onnxruntime."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Pad in all modes, negative pads among them, against onnxruntime."""
-
 import random
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""MaxPool, AveragePool and LpPool against onnxruntime, on many drawn cases."""
-
 import random
 
 import numpy as np

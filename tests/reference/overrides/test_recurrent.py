@@ -1,5 +1,3 @@
-"""RNN, GRU and LSTM against onnxruntime, on many drawn cases."""
-
 import random
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Resize of version 11 and later against onnxruntime, on many drawn cases."""
-
 import random
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Slice beyond the ends of its axis, and Split of sizes that do not fit, as in onnxruntime."""
-
 import itertools
 
 import numpy as np

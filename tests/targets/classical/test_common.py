@@ -1,5 +1,3 @@
-"""Conditions of all decompositions: known ranks, rows, precision, an opset of ONNX's own."""
-
 import numpy as np
 import onnx
 from classical import PLAIN, ROWS, one_node, refused, replaced

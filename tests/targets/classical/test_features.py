@@ -1,5 +1,3 @@
-"""Operators that prepare features, against onnxruntime, with NaN, zeros and infinities."""
-
 import numpy as np
 import pytest
 from classical import ROWS, one_node, refused, replaced

@@ -1,5 +1,3 @@
-"""Lookups of numbers, against onnxruntime."""
-
 import numpy as np
 import onnx
 from classical import ROWS, one_node, refused, replaced

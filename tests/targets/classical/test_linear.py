@@ -1,5 +1,3 @@
-"""Linear models, against onnxruntime, with ties and NaN."""
-
 import numpy as np
 import pytest
 from classical import ROWS, one_node, refused, replaced

@@ -1,5 +1,3 @@
-"""Coupled probabilities, where only pairs of known chances decide, against onnxruntime."""
-
 import numpy as np
 import pytest
 import straightline as sl

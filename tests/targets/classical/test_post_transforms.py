@@ -1,5 +1,3 @@
-"""Functions of scores; scores of nearly zero do not count in SOFTMAX_ZERO."""
-
 import numpy as np
 from classical import one_node, replaced
 

@@ -1,5 +1,3 @@
-"""Support vector machines, against onnxruntime."""
-
 import numpy as np
 import pytest
 from classical import ROWS, one_node, refused, replaced

@@ -1,5 +1,3 @@
-"""Tables of trees are read from trees only."""
-
 import numpy as np
 from classical import one_node, refused, replaced
 from tables import table

@@ -1,5 +1,3 @@
-"""Tree ensembles, against onnxruntime, with NaN, equal thresholds and missing values."""
-
 import numpy as np
 import pytest
 from classical import one_node, refused, replaced

@@ -1,5 +1,3 @@
-"""Indices from the front, tuples that name one axis, axes from the front."""
-
 import numpy as np
 import onnx
 import pytest

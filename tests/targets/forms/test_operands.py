@@ -1,5 +1,3 @@
-"""Operands that some clients read otherwise: several, transposed or broadcast ones."""
-
 import numpy as np
 import pytest
 from straightline.targets import Form

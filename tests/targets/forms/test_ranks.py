@@ -1,5 +1,3 @@
-"""Products of vectors, and reductions to a number."""
-
 import numpy as np
 import pytest
 from straightline.targets import Form

@@ -1,5 +1,3 @@
-"""Decompositions that are made for some nodes of an operator."""
-
 from straightline import ir
 from straightline.targets import forms
 from straightline.targets.forms import decompositions_of, registered

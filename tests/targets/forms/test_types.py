@@ -1,5 +1,3 @@
-"""Truth values as numbers, integers without sign operators, and casts otherwise."""
-
 import numpy as np
 import pytest
 from straightline.targets import Form

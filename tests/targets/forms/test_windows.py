@@ -1,5 +1,3 @@
-"""Padding in numbers, and kernels of one axis."""
-
 import numpy as np
 import pytest
 from harness import run_in_onnxruntime

@@ -1,5 +1,3 @@
-"""Types and sizes that a rewrite declares: derived, or those of the original."""
-
 import onnx
 import pytest
 from certificates import assert_derived, assert_none

@@ -1,5 +1,3 @@
-"""Symbolic execution: names, functions, bodies, draws, and models that are refused."""
-
 from certificates import assert_derived, assert_none
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Operators on constants: what is computed, and what is not certain."""
-
 import numpy as np
 import onnx
 import pytest

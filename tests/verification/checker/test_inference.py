@@ -1,5 +1,3 @@
-"""Facts of values: by rules of the checker's own, from declared inputs and constants alone."""
-
 from collections import Counter
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Loops that run out as their iterations: conditions, branches, loops in loops and sequences."""
-
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text

@@ -1,5 +1,3 @@
-"""Meaning of operators by opset: versions that are one, and versions that are not."""
-
 from onnx import helper
 from straightline.verification.checker.meaning import head_of
 from straightline.verification.proof.terms.op_semantics import versions_of

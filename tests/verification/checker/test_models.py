@@ -1,5 +1,3 @@
-"""Two models on the same inputs: signatures that fit, and those that do not."""
-
 import numpy as np
 import onnx
 import pytest

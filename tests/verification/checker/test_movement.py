@@ -1,5 +1,3 @@
-"""Movement of elements: one map from each element of a result to its source."""
-
 import random
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Sums, products and quotients of sizes."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""Replays: steps one by one, and nodes of the rewrite that may fail where the original does not."""
-
 import ast
 
 import pytest

@@ -1,5 +1,3 @@
-"""Rules that are data: each row on small tensors, and near misses."""
-
 import itertools
 
 import numpy as np

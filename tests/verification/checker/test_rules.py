@@ -1,5 +1,3 @@
-"""Rules of the checker: pairs that each of them equates, near misses, and runs of both models."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Scans by rows: operators that move out of bodies, and what stays in them."""
-
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text

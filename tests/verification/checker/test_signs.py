@@ -1,5 +1,3 @@
-"""Signs of zeros that operators carry, and terms that have no sign bit, on small arrays."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Contents of tensors of sizes."""
-
 import itertools
 import math
 

@@ -1,5 +1,3 @@
-"""Terms: equal ones are one, and what follows by congruence; contradictions are refused."""
-
 import numpy as np
 import pytest
 from straightline.verification.checker.terms import (

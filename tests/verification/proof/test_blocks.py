@@ -1,5 +1,3 @@
-"""Blocks between shared values: each kind of block is compared once, for all values of its type."""
-
 import importlib
 
 import numpy as np

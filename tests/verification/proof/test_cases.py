@@ -1,5 +1,3 @@
-"""Cases of sizes: all together are every case, and the same size stands in each."""
-
 import pytest
 import straightline as sl
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Rewrites that fail, or never end, where the original gives outputs."""
-
 import numpy as np
 import onnx
 import pytest

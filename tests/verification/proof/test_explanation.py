@@ -1,5 +1,3 @@
-"""What rule is needed where a question stays open, in words."""
-
 import pytest
 from proofs import proof_of
 from tables import table

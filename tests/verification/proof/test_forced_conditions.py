@@ -1,5 +1,3 @@
-"""Conditions that a node of the original forces, since it refuses the rank of the other branch."""
-
 from proofs import assert_open, assert_proved
 from tables import table
 

@@ -1,5 +1,3 @@
-"""ONNX's full check by kinds of nodes: it accepts no model that onnx refuses as a whole."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Values that are equal over the reals are merged: models are compared where they differ."""
-
 import pytest
 from proofs import model
 from straightline.verification.proof import merging, prove

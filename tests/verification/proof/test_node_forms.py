@@ -1,5 +1,3 @@
-"""Nodes that may fail, in the forms of other versions of their operators."""
-
 from proofs import assert_open, assert_proved
 from tables import table
 

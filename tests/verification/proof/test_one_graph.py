@@ -1,5 +1,3 @@
-"""One graph under two opsets: a comparison of all nodes proves what its kinds of nodes prove."""
-
 import importlib
 import itertools
 

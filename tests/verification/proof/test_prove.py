@@ -1,5 +1,3 @@
-"""Two models proved equal, and what makes the question stay open."""
-
 import importlib
 import itertools
 

@@ -1,5 +1,3 @@
-"""Answer of a proof, for people and for scripts."""
-
 import json
 
 import numpy as np

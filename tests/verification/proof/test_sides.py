@@ -1,5 +1,3 @@
-"""The models of a pair: their sizes, and what is checked of them."""
-
 import pytest
 from proofs import model
 from straightline import ModelError, ir

@@ -1,5 +1,3 @@
-"""Values far from zero, of all magnitudes, and special ones."""
-
 import ml_dtypes
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Samples of models whose bodies return what onnxruntime does not copy."""
-
 import numpy as np
 import onnx
 import pytest

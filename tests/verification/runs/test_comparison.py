@@ -1,5 +1,3 @@
-"""Comparing two results of a model output."""
-
 import ml_dtypes
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Models of one node, drawn by definitions."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Inputs drawn from declared types and shapes."""
-
 import itertools
 import tracemalloc
 

@@ -1,5 +1,3 @@
-"""Definitions beside the kernels of onnxruntime."""
-
 import pytest
 import straightline as sl
 from straightline.definitions.registry import forget, own_names

@@ -1,5 +1,3 @@
-"""Inputs that are drawn to make a loop run long."""
-
 import numpy as np
 import onnx.parser
 from straightline.reference.signature import Signature

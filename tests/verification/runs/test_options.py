@@ -1,5 +1,3 @@
-"""Options of a verification: what is in range, and what the argument `verify` stands for."""
-
 import pickle
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Models whose results move by a unit in the last place."""
-
 import numpy as np
 import onnx
 import pytest

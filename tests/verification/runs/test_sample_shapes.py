@@ -1,5 +1,3 @@
-"""Sizes that a caller gives for samples."""
-
 import numpy as np
 import onnx.parser
 import pytest

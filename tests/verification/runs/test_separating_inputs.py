@@ -1,5 +1,3 @@
-"""Samples that tell different models apart, and models that are equal not."""
-
 import different_pairs
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Constants of models, and the values beside them that tell models apart."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Which inputs steer a model, so that no sample may make them large."""
-
 import onnx.parser
 from straightline.verification.runs.shape_inputs import steering_inputs
 from tables import table

@@ -1,5 +1,3 @@
-"""Inputs become small as long as they stay telling."""
-
 import ml_dtypes
 import numpy as np
 import onnx

@@ -1,5 +1,3 @@
-"""Reaching a verdict: what counts as different, what is excused, and when to give up."""
-
 import numpy as np
 import onnx
 import pytest

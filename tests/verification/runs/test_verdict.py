@@ -1,5 +1,3 @@
-"""What a verification found, as people and as scripts read it."""
-
 import json
 import math
 

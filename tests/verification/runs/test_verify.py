@@ -1,5 +1,3 @@
-"""Verifying a rewrite: what is equal, what is caught, and what is never called equal."""
-
 import json
 
 import ml_dtypes

@@ -1,5 +1,3 @@
-"""AffineGrid: the function that onnx defines it by, mended."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""ArgMax and ArgMin: negative axes, and which of equal elements."""
-
 import numpy as np
 import pytest
 from conversions import (

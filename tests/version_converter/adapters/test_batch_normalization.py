@@ -1,5 +1,3 @@
-"""BatchNormalization: inference is carried over, training is refused."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Bernoulli: below opset 15 a number is drawn and compared, the right way round."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, convert_version, model

@@ -1,5 +1,3 @@
-"""BitwiseAnd, BitwiseNot, BitwiseOr and BitwiseXor below opset 18: the same bits."""
-
 import numpy as np
 from conversions import assert_carried, assert_writes
 from tables import table

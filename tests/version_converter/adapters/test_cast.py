@@ -1,5 +1,3 @@
-"""Cast and CastLike: types that are known, attributes without weight."""
-
 from conversions import assert_refuses, assert_there_and_back, assert_writes, converted
 from tables import cases
 

@@ -1,5 +1,3 @@
-"""Clip: its bounds, and integers before opset 12."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Col2Im below opset 18: sums of the elements that stand on a pixel."""
-
 import numpy as np
 from conversions import assert_carried, assert_refuses, assert_writes
 from tables import table

@@ -1,5 +1,3 @@
-"""Compress: negative axes; below opset 9 a Gather."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, assert_writes

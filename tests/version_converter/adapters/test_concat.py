@@ -1,5 +1,3 @@
-"""Concat: negative axes."""
-
 from conversions import assert_there_and_back, assert_writes
 from tables import cases
 

@@ -1,5 +1,3 @@
-"""Constant: what older versions hold, and what stands for the rest."""
-
 import numpy as np
 import onnx
 import onnx.helper

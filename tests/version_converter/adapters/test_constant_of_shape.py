@@ -1,5 +1,3 @@
-"""ConstantOfShape: below opset 9 it is an Expand."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_there_and_back, assert_writes

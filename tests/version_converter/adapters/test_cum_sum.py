@@ -1,5 +1,3 @@
-"""CumSum: below opset 11 a Scan adds in the same order."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_refuses, convert_version, converted, model

@@ -1,5 +1,3 @@
-"""DepthToSpace: the order of opset 11 in opset 10."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, assert_writes, model

@@ -1,5 +1,3 @@
-"""DFT: its axis, what an absent one means, and a matrix below opset 17."""
-
 import numpy as np
 import pytest
 from conversions import assert_refuses, assert_writes, convert_version, converted, model

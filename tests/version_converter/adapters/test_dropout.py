@@ -1,5 +1,3 @@
-"""Dropout: its ratio, its mask, and training."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""Einsum: below opset 12 a product of matrices."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model

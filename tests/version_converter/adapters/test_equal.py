@@ -1,5 +1,3 @@
-"""Equal: integers by way of long ones, floats by other comparisons."""
-
 import itertools
 
 import numpy as np

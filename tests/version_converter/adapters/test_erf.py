@@ -1,5 +1,3 @@
-"""Erf: the error function."""
-
 import math
 
 import numpy as np

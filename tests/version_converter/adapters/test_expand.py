@@ -1,5 +1,3 @@
-"""Expand: below opset 8 what has length 1 is tiled."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, assert_refuses

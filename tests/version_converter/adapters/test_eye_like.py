@@ -1,5 +1,3 @@
-"""EyeLike: ones on a diagonal."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_refuses, converted

@@ -1,5 +1,3 @@
-"""Flatten: negative axes, and what is not a float below opset 9."""
-
 import numpy as np
 import pytest
 from conversions import (

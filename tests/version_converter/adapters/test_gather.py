@@ -1,5 +1,3 @@
-"""GatherND and GatherElements: below opset 11 they gather along one axis."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_carried_everywhere, assert_refuses

@@ -1,5 +1,3 @@
-"""Gemm: the matrix that is added."""
-
 import numpy as np
 import pytest
 from conversions import (

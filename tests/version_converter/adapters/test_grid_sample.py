@@ -1,5 +1,3 @@
-"""GridSample: the names of its modes, its rank, and how it is said pixel by pixel."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, assert_writes

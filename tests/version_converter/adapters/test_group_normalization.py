@@ -1,5 +1,3 @@
-"""GroupNormalization: a scale for each group becomes one for each channel."""
-
 import numpy as np
 import onnx.checker
 import onnx.parser

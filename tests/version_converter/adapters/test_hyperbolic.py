@@ -1,5 +1,3 @@
-"""Sinh, Cosh, Asinh, Acosh, Atanh: hyperbolic functions and their inverses."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, converted, model

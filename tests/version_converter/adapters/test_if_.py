@@ -1,5 +1,3 @@
-"""If: branches of one shape before opset 11."""
-
 import pytest
 from conversions import assert_refuses, converted, model
 from straightline import convert_version

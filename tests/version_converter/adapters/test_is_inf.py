@@ -1,5 +1,3 @@
-"""IsInf: below opset 10 a comparison with the largest numbers."""
-
 import itertools
 
 import numpy as np

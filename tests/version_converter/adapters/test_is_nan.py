@@ -1,5 +1,3 @@
-"""IsNaN: below opset 9 what is neither small nor large."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""LayerNormalization: below opset 17 it is said as the specification says it."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, assert_there_and_back, model

@@ -1,5 +1,3 @@
-"""Less and Greater: integers by way of doubles, long ones by that of their halves."""
-
 import numpy as np
 import onnx
 import pytest

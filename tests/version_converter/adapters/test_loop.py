@@ -1,5 +1,3 @@
-"""Loop: before opset 11 it carries something."""
-
 import numpy as np
 import onnx.parser
 import pytest

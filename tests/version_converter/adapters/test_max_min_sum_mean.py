@@ -1,5 +1,3 @@
-"""Max, Min, Sum and Mean: shapes before opset 8, integers before opset 12."""
-
 import numpy as np
 import pytest
 from conversions import (

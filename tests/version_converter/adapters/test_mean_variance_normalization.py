@@ -1,5 +1,3 @@
-"""MeanVarianceNormalization: below opset 9 it is said as the specification says it."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_refuses, converted, model

@@ -1,5 +1,3 @@
-"""Mod: remainders by division below opset 10, floored floats from opset 28 on."""
-
 import numpy as np
 import pytest
 from conversions import (

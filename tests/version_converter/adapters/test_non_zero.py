@@ -1,5 +1,3 @@
-"""NonZero below opset 9: positions are counted, or searched where an element may be zero."""
-
 import numpy as np
 import onnx.parser
 import pytest

@@ -1,5 +1,3 @@
-"""OneHot: negative indices, and negative axes."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""PRelu of integers below opset 9."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried_everywhere, assert_refuses

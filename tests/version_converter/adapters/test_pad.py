@@ -1,5 +1,3 @@
-"""Pad: its pads and value, its axes, its types and modes."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""AveragePool, LpPool and MaxPool: windows that the versions count in another way."""
-
 import numpy as np
 import onnx.parser
 import pytest

@@ -1,5 +1,3 @@
-"""Pow: the type of the exponent."""
-
 import numpy as np
 from conversions import (
     X,

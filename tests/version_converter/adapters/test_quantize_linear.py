@@ -1,5 +1,3 @@
-"""QuantizeLinear and DequantizeLinear: scales, and the types that they give."""
-
 import numpy as np
 import pytest
 from conversions import (

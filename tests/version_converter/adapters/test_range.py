@@ -1,5 +1,3 @@
-"""Range: an attribute without weight."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried, assert_writes, converted

@@ -1,5 +1,3 @@
-"""Reductions: over which axes, and over none."""
-
 import numpy as np
 import pytest
 from conversions import (

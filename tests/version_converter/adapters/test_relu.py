@@ -1,5 +1,3 @@
-"""Relu: below opset 14 integers are compared with zero."""
-
 import pytest
 from conversions import INTEGERS, assert_carried, assert_refuses, assert_there_and_back, converted
 from tables import cases

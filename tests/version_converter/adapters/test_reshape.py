@@ -1,5 +1,3 @@
-"""Reshape: zeros in the wanted shape."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""ReverseSequence: below opset 10 elements are gathered backwards."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""RMSNormalization: the precision that it is computed in."""
-
 import numpy as np
 import onnx
 import pytest

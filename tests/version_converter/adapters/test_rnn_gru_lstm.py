@@ -1,5 +1,3 @@
-"""RNN, GRU and LSTM: the batch as the first axis, below opset 14."""
-
 import numpy as np
 import onnx.checker
 import onnx.parser

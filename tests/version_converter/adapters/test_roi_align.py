@@ -1,5 +1,3 @@
-"""RoiAlign: where the pixels of a region lie."""
-
 import numpy as np
 import onnx.parser
 import pytest

@@ -1,5 +1,3 @@
-"""Round: below opset 11 up or down, by the distance."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere

@@ -1,5 +1,3 @@
-"""Scan: negative axes."""
-
 import numpy as np
 import pytest
 from conversions import X, assert_carried, assert_refuses, model

@@ -1,5 +1,3 @@
-"""Scatter, ScatterElements and ScatterND: names and reductions."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""SequenceMap: below opset 17 a Loop that inserts what the body makes of each element."""
-
 import numpy as np
 import onnx
 import onnx.parser

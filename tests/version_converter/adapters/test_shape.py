@@ -1,5 +1,3 @@
-"""Shape: a part of it is a Slice below opset 15."""
-
 import numpy as np
 from conversions import assert_becomes, assert_carried, assert_there_and_back, converted
 from tables import cases, table

@@ -1,5 +1,3 @@
-"""Shrink: numbers nearer to zero, and zero around it."""
-
 import numpy as np
 import pytest
 from conversions import assert_carried_everywhere, assert_refuses, converted

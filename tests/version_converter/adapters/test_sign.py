@@ -1,5 +1,3 @@
-"""Sign: -1, 0 or 1."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried

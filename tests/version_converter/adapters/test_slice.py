@@ -1,5 +1,3 @@
-"""Slice: bounds that are known become attributes; others are picked by numbers."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Softmax, LogSoftmax and Hardmax: along one axis, or over several at once."""
-
 import numpy as np
 import pytest
 from conversions import (

@@ -1,5 +1,3 @@
-"""Split: how long the parts are."""
-
 import numpy as np
 import pytest
 from conversions import (

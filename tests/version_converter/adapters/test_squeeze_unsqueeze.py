@@ -1,5 +1,3 @@
-"""Squeeze and Unsqueeze: which axes."""
-
 import numpy as np
 import pytest
 from conversions import (

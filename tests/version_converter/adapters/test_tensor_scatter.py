@@ -1,5 +1,3 @@
-"""TensorScatter: below opset 24 ScatterElements at counted positions."""
-
 import numpy as np
 import onnx.parser
 import pytest

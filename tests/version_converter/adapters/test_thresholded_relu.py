@@ -1,5 +1,3 @@
-"""ThresholdedRelu: below opset 10 a choice."""
-
 import numpy as np
 import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses

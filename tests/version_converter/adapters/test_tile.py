@@ -1,5 +1,3 @@
-"""Tile across its versions."""
-
 from conversions import assert_becomes, assert_refuses
 
 

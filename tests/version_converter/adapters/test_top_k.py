@@ -1,5 +1,3 @@
-"""TopK: how many, and from which end."""
-
 import numpy as np
 import onnx
 import pytest

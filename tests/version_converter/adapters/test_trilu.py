@@ -1,5 +1,3 @@
-"""Trilu: below opset 14 rows and columns are compared."""
-
 import numpy as np
 import pytest
 from conversions import (

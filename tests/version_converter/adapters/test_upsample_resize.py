@@ -1,5 +1,3 @@
-"""Upsample and Resize: their inputs, and the pixels that they take."""
-
 import numpy as np
 import onnx.checker
 import onnx.parser

@@ -1,5 +1,3 @@
-"""Where: below opset 9 elements are gathered."""
-
 import numpy as np
 from conversions import (
     assert_becomes,

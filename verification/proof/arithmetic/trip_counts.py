@@ -12,8 +12,6 @@ bound before it leaves its type; the start and the bound must lie within the typ
 over its bound, and over the end of its type, makes more iterations than any loop that ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -267,7 +265,7 @@ class Order(NamedTuple):
     above: bool
     equal: bool
 
-    def swap(self) -> Order:
+    def swap(self) -> "Order":
         """Comparison with swapped operands."""
         return self._replace(one=self.other, other=self.one, above=not self.above)
 

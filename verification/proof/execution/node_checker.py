@@ -1,7 +1,5 @@
 """Validity of a node at its opset: no proof speaks of a model that runtimes refuse."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -445,7 +443,7 @@ def _type_fault(op_type: str, version: int, domain: str, types: Sequence[Type]) 
     return ""
 
 
-def _formals_of_inputs(op_type: str, version: int, domain: str, count: int) -> list[_Formal]:
+def _formals_of_inputs(op_type: str, version: int, domain: str, count: int) -> "list[_Formal]":
     """Formal input of each input; none without a schema."""
     schema = schema_of(op_type, version, domain)
     if schema is None:

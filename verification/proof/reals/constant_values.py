@@ -6,8 +6,6 @@ levels, as pairwise summation does (Higham, Accuracy and Stability of Numerical 
 4.2). Values are doubles, whose own rounding is far below it.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -45,12 +43,12 @@ class Permutation(tuple[int, ...]):
     __slots__ = ()
 
     @classmethod
-    def of(cls, perm: Sequence[int]) -> Permutation:
+    def of(cls, perm: Sequence[int]) -> "Permutation":
         """Permutation of all axes, without the first ones that stay; empty if all stay."""
         start = next((axis for axis, other in enumerate(perm) if axis != other), len(perm))
         return cls([axis - start for axis in perm[start:]])
 
-    def after(self, other: Permutation) -> Permutation:
+    def after(self, other: "Permutation") -> "Permutation":
         """Permutation after another one."""
         rank = max(len(self), len(other))
         one, two = (

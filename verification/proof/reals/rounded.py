@@ -6,8 +6,6 @@ counts as the exact function if each element is within the error of computing it
 an axis. A quotient of constants is an interval then, and the factor must lie in it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import defaultdict
@@ -77,7 +75,7 @@ class Product(NamedTuple):
     axis: int = 0
 
 
-def assumptions(all_constants: Iterable[RoundedConstants]) -> set[str]:
+def assumptions(all_constants: "Iterable[RoundedConstants]") -> set[str]:
     """Assumptions about constants of a rewrite that count as functions of others."""
     accepted = [constants.accepted for constants in all_constants if constants.accepted]
     distances = {

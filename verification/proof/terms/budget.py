@@ -1,7 +1,5 @@
 """Budgets of a proof: counted terms and steps rather than time, so equal on every machine."""
 
-from __future__ import annotations
-
 from ....facts.fact import Fact, length_of
 from ....ir import Signal
 from ....limits import allowed, limit
@@ -41,11 +39,11 @@ class Budget:
     steps: int = limit("proof_steps")
 
     @classmethod
-    def of_size(cls, nodes: int) -> Budget:
+    def of_size(cls, nodes: int) -> "Budget":
         """Budget for models of so many nodes."""
         return cls(steps=limit("proof_steps") + nodes * limit("proof_steps_per_node"))
 
-    def brief(self, nodes: int) -> Budget:
+    def brief(self, nodes: int) -> "Budget":
         """Budget of a brief proof for models of so many nodes, within this one."""
         return Budget(
             min(self.terms, _BRIEF_TERMS + _BRIEF_TERMS_PER_NODE * nodes),

@@ -1,7 +1,5 @@
 """Integers in Z rather than modulo 2^n: linear sums that stay within their type, with a range."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ....facts.polynomial import Dimension
@@ -23,13 +21,13 @@ class LinearSum(NamedTuple):
     low: int
     high: int
 
-    def plus(self, other: LinearSum, factor: int = 1) -> LinearSum:
+    def plus(self, other: "LinearSum", factor: int = 1) -> "LinearSum":
         """Sum with a multiple of another one."""
         low, high = sorted((other.low * factor, other.high * factor))
         form = self.form + other.form * factor
         return LinearSum(form, {**self.atoms, **other.atoms}, self.low + low, self.high + high)
 
-    def shift(self, number: int) -> LinearSum:
+    def shift(self, number: int) -> "LinearSum":
         """Sum with a constant."""
         return LinearSum(self.form + number, self.atoms, self.low + number, self.high + number)
 

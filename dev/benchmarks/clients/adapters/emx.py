@@ -3,8 +3,6 @@
 It compiles its 170 templates for each model, most of the time of a small one: they are kept here.
 """
 
-from __future__ import annotations
-
 from types import CodeType
 from typing import Any
 

@@ -1,7 +1,5 @@
 """IREE: imported as torch-mlir, compiled for the processor, run in its local task device."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 from iree import compiler, runtime

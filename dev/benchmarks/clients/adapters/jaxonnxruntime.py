@@ -1,7 +1,5 @@
 """jaxonnxruntime: the model as operations of JAX, on the processor."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import onnx

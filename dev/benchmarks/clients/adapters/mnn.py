@@ -3,8 +3,6 @@
 The converter is called as an extension module, since `MNN.tools` runs pip on import.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

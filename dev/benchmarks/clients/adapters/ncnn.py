@@ -3,8 +3,6 @@
 pnnx also writes a script that runs the network; it states along which axis each tensor is a batch.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """onnx2pytorch: the model as a module of PyTorch."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from unittest.mock import MagicMock

@@ -1,7 +1,5 @@
 """onnx2torch: the model as a torch module, which many compilers start from."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import types

@@ -1,7 +1,5 @@
 """onnxruntime, which has control flow of its own: what it takes shows that the models are sound."""
 
-from __future__ import annotations
-
 from ...session import open_session
 from ..client import Arrays, Run
 

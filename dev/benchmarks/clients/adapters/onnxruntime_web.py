@@ -4,8 +4,6 @@ Its package is looked up in `node_modules` of this environment. Arrays go to nod
 of JSON, their bytes as base64.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """OpenCV's dnn module, with its own engine: it also has onnxruntime inside."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import onnx

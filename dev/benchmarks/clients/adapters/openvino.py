@@ -1,7 +1,5 @@
 """OpenVINO on the processor, at full precision."""
 
-from __future__ import annotations
-
 import numpy as np
 import openvino
 

@@ -4,8 +4,6 @@ onnx2tf keeps the axes of all inputs in their order here; of images that it retu
 come last, as TensorFlow has them. It holds int64 as int32.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

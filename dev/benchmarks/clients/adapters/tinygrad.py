@@ -1,7 +1,5 @@
 """tinygrad's own ONNX reader, on the processor; it compiles each kernel with clang."""
 
-from __future__ import annotations
-
 import numpy as np
 from tinygrad import Tensor
 from tinygrad.nn.onnx import OnnxRunner

@@ -1,7 +1,5 @@
 """tract: inference in Rust; it is told the sizes of the inputs that it gets."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

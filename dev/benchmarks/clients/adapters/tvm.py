@@ -1,7 +1,5 @@
 """TVM by way of its relax front end, compiled for the processor."""
 
-from __future__ import annotations
-
 import numpy as np
 import onnx
 import tvm

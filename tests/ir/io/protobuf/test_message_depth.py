@@ -1,5 +1,3 @@
-"""Models whose bodies are nested deeper than files can hold."""
-
 import onnx
 import pytest
 from onnx import helper

@@ -1,5 +1,3 @@
-"""Headers of messages: all fields are kept, and a function gets no more than its name."""
-
 from collections.abc import Callable
 
 import onnx

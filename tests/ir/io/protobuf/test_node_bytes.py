@@ -1,5 +1,3 @@
-"""Nodes as bytes: protobuf reads them as it reads its own."""
-
 import onnx
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Numbers and lengths as protobuf writes them."""
-
 import io
 
 import onnx

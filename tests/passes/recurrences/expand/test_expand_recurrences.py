@@ -1,5 +1,3 @@
-"""RNN, GRU and LSTM taken apart into the operators of their cells."""
-
 import numpy as np
 from depth import examples
 from harness import assert_keeps, assert_rewrites, run_in_onnxruntime, run_passes

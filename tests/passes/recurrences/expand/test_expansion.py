@@ -1,5 +1,3 @@
-"""What all steps of RNN, GRU and LSTM share stands once, and what is constant is moved at once."""
-
 import numpy as np
 import pytest
 from harness import assert_keeps

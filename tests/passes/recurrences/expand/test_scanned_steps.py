@@ -1,5 +1,3 @@
-"""Steps of which run time tells the number are those of a Scan."""
-
 import numpy as np
 import pytest
 from layers import assert_expands, one_layer

@@ -1,5 +1,3 @@
-"""One step of RNN, GRU and LSTM as a graph."""
-
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.recurrences.expand.steps import step_graph, weight_names

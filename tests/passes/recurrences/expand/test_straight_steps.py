@@ -1,5 +1,3 @@
-"""A copy of the cell for each step."""
-
 import numpy as np
 import pytest
 from layers import assert_expands, expanded, one_layer

@@ -1,5 +1,3 @@
-"""Gates as affine forms."""
-
 import numpy as np
 import pytest
 from cells import interpreted

@@ -1,5 +1,3 @@
-"""Cells as the operators GRU, LSTM and RNN: their results, weights and limits."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Which cell a state is, whatever the order and the signs."""
-
 import numpy as np
 import pytest
 from cells import interpreted

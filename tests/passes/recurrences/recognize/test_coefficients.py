@@ -1,5 +1,3 @@
-"""Arithmetic on the coefficients of states: numbers emit no nodes."""
-
 from harness import run_passes
 from recurred import loop, raised
 from straightline.passes import RaiseRecurrences

@@ -1,5 +1,3 @@
-"""Sums side by side, cut and aligned."""
-
 import pytest
 from straightline.ir import Value
 from straightline.passes.recurrences.recognize.column_sums import align, cut, is_broad, map_parts

@@ -1,5 +1,3 @@
-"""States whose iterations compose: steps of doubling distance, sums, rows that replace them."""
-
 import random
 import re
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""Least and largest numbers of values, as far as operators tell."""
-
 import math
 from types import SimpleNamespace
 

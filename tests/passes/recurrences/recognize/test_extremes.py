@@ -1,5 +1,3 @@
-"""Comparisons that keep the best candidate, with its index and its row."""
-
 import numpy as np
 import pytest
 from harness import op_types, run_passes

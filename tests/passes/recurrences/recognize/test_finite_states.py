@@ -1,5 +1,3 @@
-"""States of few values, as tables."""
-
 import numpy as np
 import pytest
 from harness import as_model, op_types, run_in_onnxruntime

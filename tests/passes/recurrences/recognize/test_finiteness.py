@@ -1,5 +1,3 @@
-"""Values that are certainly finite, whatever is fed."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""States of which each iteration makes the same fraction."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

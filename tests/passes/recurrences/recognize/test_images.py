@@ -1,5 +1,3 @@
-"""States that iterations read through a function and write through its inverse."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

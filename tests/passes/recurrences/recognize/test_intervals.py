@@ -1,5 +1,3 @@
-"""Integers that no iteration after the first one lets wrap."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

@@ -1,5 +1,3 @@
-"""Reductions of states and values that are stacked."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

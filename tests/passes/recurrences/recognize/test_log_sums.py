@@ -1,5 +1,3 @@
-"""Logarithms of sums of exponentials as states."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

@@ -1,5 +1,3 @@
-"""Cells whose states are kept where a mask says so: rows of different lengths, and with gaps."""
-
 import numpy as np
 import onnx
 import pytest

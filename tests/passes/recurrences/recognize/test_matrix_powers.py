@@ -1,5 +1,3 @@
-"""Linear recurrences of states that depend on each other."""
-
 import numpy as np
 import pytest
 from harness import as_model, op_types, run_in_onnxruntime, run_passes

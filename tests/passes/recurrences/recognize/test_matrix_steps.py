@@ -1,5 +1,3 @@
-"""States that each iteration multiplies by a matrix of its own."""
-
 import numpy as np
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes

@@ -1,5 +1,3 @@
-"""The normal form of an iteration."""
-
 from straightline.passes.recurrences.recognize.coefficients import ONE, ZERO
 from straightline.passes.recurrences.recognize.normal_form import Bounded, Step
 

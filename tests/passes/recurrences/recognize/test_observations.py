@@ -1,5 +1,3 @@
-"""States that comparisons with bounds read, such as first indices."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

@@ -1,5 +1,3 @@
-"""Sums of products, and the columns of what they are made of."""
-
 import pytest
 from straightline.ir import Value
 from straightline.passes.iteration.loop_view import State

@@ -1,5 +1,3 @@
-"""What the pass leaves alone, whatever the operators."""
-
 import re
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What raisers are given, and what becomes of what they give."""
-
 import numpy as np
 import pytest
 from harness import assert_keeps, run_in_onnxruntime, run_passes

@@ -1,5 +1,3 @@
-"""Sums, products, extremes and truth values over iterations, as the operators that compute them."""
-
 import numpy as np
 import pytest
 import recurred

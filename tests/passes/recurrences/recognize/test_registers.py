@@ -1,5 +1,3 @@
-"""States that drop their oldest rows for new ones."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason

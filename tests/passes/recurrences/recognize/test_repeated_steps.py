@@ -1,5 +1,3 @@
-"""Iterations that apply the step of a cell several times."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""NaN that the iterations make of infinities, beside steps over numbers."""
-
 import numpy as np
 import pytest
 from recurred import assert_same, loop, raised

@@ -1,5 +1,3 @@
-"""What each operator makes of a state: sums of products of what it was made of."""
-
 import numpy as np
 import pytest
 from cells import made_of

@@ -1,5 +1,3 @@
-"""Loops that end at a first hit: a search of all iterations counts their iterations."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, run_passes

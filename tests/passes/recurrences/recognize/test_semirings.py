@@ -1,5 +1,3 @@
-"""States that depend on each other, as products of matrices over pairs of operations."""
-
 import functools
 import random
 

@@ -1,5 +1,3 @@
-"""Sequences and batches without elements, at run time and known, and where the batch stands."""
-
 import numpy as np
 import onnx
 from cells import HEAD, difference, raised

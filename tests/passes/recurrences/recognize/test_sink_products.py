@@ -1,5 +1,3 @@
-"""Products outside of the loop are multiplied by the operator, not by an identity."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""States as linear functions of their previous values."""
-
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised

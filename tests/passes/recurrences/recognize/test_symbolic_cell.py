@@ -1,5 +1,3 @@
-"""What is followed, how far, and what is taken as it is."""
-
 import numpy as np
 import pytest
 from cells import interpreted, made_of

@@ -1,5 +1,3 @@
-"""Rules for signs, negations and constants that meet."""
-
 import pytest
 from simplified import operators
 from tables import table

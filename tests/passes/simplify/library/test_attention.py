@@ -1,5 +1,3 @@
-"""Rules that raise parts of attention."""
-
 import pytest
 from straightline.passes.simplify.library import RAISED
 from straightline.passes.simplify.rules.rule_proof import prove_rule

@@ -1,5 +1,3 @@
-"""Rules for values that are bounded twice."""
-
 import pytest
 from simplified import operators
 

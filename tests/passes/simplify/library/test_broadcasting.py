@@ -1,5 +1,3 @@
-"""Rules for what is expanded before an operator broadcasts it."""
-
 from simplified import operators
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Rules for Casts in a row."""
-
 from simplified import operators
 from tables import table
 

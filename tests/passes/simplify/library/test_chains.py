@@ -1,5 +1,3 @@
-"""Rules for operators of one family in a row."""
-
 import pytest
 from simplified import operators
 from tables import table

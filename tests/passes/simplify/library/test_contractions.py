@@ -1,5 +1,3 @@
-"""Rules for products with what follows them."""
-
 import pytest
 from simplified import operators
 from tables import table

@@ -1,5 +1,3 @@
-"""Rules for convolutions with what follows them."""
-
 import numpy as np
 import onnx
 import pytest

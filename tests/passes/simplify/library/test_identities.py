@@ -1,5 +1,3 @@
-"""Rules for operators that return their operand."""
-
 import pytest
 from simplified import operators
 from tables import table

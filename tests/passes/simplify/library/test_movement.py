@@ -1,5 +1,3 @@
-"""Rules for Transposes that meet."""
-
 from simplified import operators
 
 X = "(float[A, B, 4] x) => (y)"

@@ -1,5 +1,3 @@
-"""Sums of products of powers: one normal form for equal functions."""
-
 import pytest
 from straightline.facts.polynomial import Dimension
 from straightline.ir import Value

@@ -1,5 +1,3 @@
-"""Operands of an attention: transpositions, groups, sequences and masks."""
-
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.raising.attention_operands import (

@@ -1,5 +1,3 @@
-"""Scores of an attention: factors, casts and masks around a product."""
-
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.raising.attention_scores import only_reader, scores_of, stripped

@@ -1,5 +1,3 @@
-"""InstanceNormalization of reshaped groups becomes GroupNormalization, by option."""
-
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseNormalizations
 from tables import table

@@ -1,5 +1,3 @@
-"""Operands from sums: a value, what it is a view of, or a computed constant."""
-
 import numpy as np
 import pytest
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Longer forms of activations become the operators of the opset."""
-
 import numpy as np
 import pytest
 from harness import assert_rewrites

@@ -1,5 +1,3 @@
-"""Two products with a Softmax in between become Attention."""
-
 from harness import as_model, assert_rewrites, op_types, run_passes
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseAttention

@@ -1,5 +1,3 @@
-"""A transposition between two reshapes becomes DepthToSpace or SpaceToDepth."""
-
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, op_types, run_passes

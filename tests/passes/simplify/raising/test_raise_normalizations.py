@@ -1,5 +1,3 @@
-"""Longer forms of normalizations become LayerNormalization, RMSNormalization and others."""
-
 import numpy as np
 import pytest
 from harness import assert_rewrites, op_types, run_passes

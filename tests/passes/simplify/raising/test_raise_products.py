@@ -1,5 +1,3 @@
-"""Products with biases become Gemm on rows, where that takes fewer nodes."""
-
 import pytest
 from raising import assert_near, assert_raises, assert_stays, numbers, text
 from straightline.passes import RaiseProducts

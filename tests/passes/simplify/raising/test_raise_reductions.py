@@ -1,5 +1,3 @@
-"""Sums with functions around them become ReduceL2 and ReduceLogSumExp."""
-
 import numpy as np
 import pytest
 from raising import assert_near, assert_raises, assert_stays, numbers, text

@@ -1,5 +1,3 @@
-"""Rotations of pairs of elements become RotaryEmbedding."""
-
 import numpy as np
 from harness import assert_rewrites
 from raising import assert_near, assert_raises, assert_stays, numbers, text

@@ -1,5 +1,3 @@
-"""Readings: values as sums of what their nodes compute."""
-
 import re
 
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Regions: readers and producers of values, and what a replacement leaves unused."""
-
 from straightline import ir
 from straightline.passes.simplify.raising.region import (
     nodes_after,

@@ -1,5 +1,3 @@
-"""Conditions that all raised operators share, and the replacement itself."""
-
 import numpy as np
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference

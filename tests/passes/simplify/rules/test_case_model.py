@@ -1,5 +1,3 @@
-"""Models of cases."""
-
 import onnx
 import pytest
 from sample_rules import Scaled

@@ -1,5 +1,3 @@
-"""Values that are rounded to integers keep their bits where rules round."""
-
 from simplified import operators
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Match: the facts that conditions of rules ask."""
-
 import numpy as np
 from spelled import model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Matches of a pattern: operands, constants, attributes, shapes, and what stops one."""
-
 from sample_rules import Joined
 from spelled import model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Nodes in one form for all opsets."""
-
 import pytest
 from spelled import model
 from straightline import ir

@@ -1,5 +1,3 @@
-"""Readers are found through chains and diamonds of any length, each looked at twice at most."""
-
 import pytest
 from straightline import ir
 from straightline.passes.simplify.rules.reader_search import ReaderSearch

@@ -1,5 +1,3 @@
-"""Registration of rules."""
-
 import pytest
 import straightline as sl
 from sample_rules import WrongSub

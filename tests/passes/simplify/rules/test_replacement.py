@@ -1,5 +1,3 @@
-"""Replacements: their cost, and where they are possible."""
-
 from sample_rules import DoubleNeg
 from spelled import model
 from straightline import ir

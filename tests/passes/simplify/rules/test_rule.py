@@ -1,5 +1,3 @@
-"""Rules: their names, their checks, and the values that their proofs take."""
-
 import pytest
 from sample_rules import DoubleNeg
 from straightline.definitions.pattern import RuleError

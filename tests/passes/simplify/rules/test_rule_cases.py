@@ -1,5 +1,3 @@
-"""Cases that rules claim."""
-
 from sample_rules import DoubleNeg, Scaled
 from straightline.passes.simplify.rules.rule import Rule
 from straightline.passes.simplify.rules.rule_cases import opsets_of, settings

@@ -1,5 +1,3 @@
-"""Proofs of rules: right ones, wrong ones, and what the proof covers."""
-
 import pytest
 from depth import DEEP
 from sample_rules import DoubleNeg, Joined, Scaled, WrongSub

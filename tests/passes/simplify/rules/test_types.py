@@ -1,5 +1,3 @@
-"""Element types of the variables of rules."""
-
 from onnx import TensorProto as T
 from straightline.definitions.element_types import FLOATS, types_named
 from straightline.definitions.pattern import parse_pattern

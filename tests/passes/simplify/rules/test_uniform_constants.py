@@ -1,5 +1,3 @@
-"""Constants with one number everywhere, by their bytes."""
-
 import numpy as np
 import onnx
 from straightline.ir import Tensor

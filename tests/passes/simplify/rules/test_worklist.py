@@ -1,5 +1,3 @@
-"""The driver: where rules apply, what they leave, and how long it takes."""
-
 import itertools
 
 import numpy as np

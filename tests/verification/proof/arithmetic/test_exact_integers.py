@@ -1,5 +1,3 @@
-"""Single integers without axes and casts."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Inequalities of sizes against all small values; loops over blocks that cover all rows."""
-
 import itertools
 import random
 

@@ -1,5 +1,3 @@
-"""Numbers of iterations in one form, however they are computed."""
-
 import itertools
 
 import numpy as np

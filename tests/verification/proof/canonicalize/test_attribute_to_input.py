@@ -1,5 +1,3 @@
-"""Constants that were attributes and became inputs."""
-
 import numpy as np
 import pytest
 from spelled import model, require_open, require_same, same_bits

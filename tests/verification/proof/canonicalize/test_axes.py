@@ -1,5 +1,3 @@
-"""Axes that count from the back, and operators with another name."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from proofs import model as graph

@@ -1,5 +1,3 @@
-"""BitCast: moved elements are proved equal, computed ones have NaN of other bits."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from tables import table

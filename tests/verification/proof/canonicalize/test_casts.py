@@ -1,5 +1,3 @@
-"""Computing in a wider type."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Functions of entries of a constant, and entries of the function of the constant."""
-
 from proofs import assert_open, assert_proved
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Operator Where as a Gather."""
-
 import numpy as np
 import pytest
 from spelled import model, require_open, require_same, same_bits

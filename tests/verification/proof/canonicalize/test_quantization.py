@@ -1,5 +1,3 @@
-"""A value quantized again by its own scale is the value; near misses are not."""
-
 import onnx
 import straightline as sl
 from tables import table

@@ -1,5 +1,3 @@
-"""Initial states of zeros are the default; layers with the batch first."""
-
 import pytest
 from proofs import assert_open, assert_proved
 

@@ -1,5 +1,3 @@
-"""Upsample and Resize before they said which pixels they take."""
-
 import pytest
 from spelled import model, require_open, require_same
 from straightline.verification.proof import prove

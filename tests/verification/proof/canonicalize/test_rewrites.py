@@ -1,5 +1,3 @@
-"""Rows of the table: both sides are what the reference gives, wherever the condition holds."""
-
 import ast
 import itertools
 

@@ -1,5 +1,3 @@
-"""Operators that move or choose elements, computed in a wider type."""
-
 import onnx
 import pytest
 from proofs import assert_open, assert_proved

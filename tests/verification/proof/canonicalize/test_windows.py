@@ -1,5 +1,3 @@
-"""Attributes of windows with the values that they have when absent."""
-
 from proofs import assert_open, assert_proved
 from tables import table
 

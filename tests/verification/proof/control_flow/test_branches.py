@@ -1,5 +1,3 @@
-"""If: one branch, or a choice between what both give."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

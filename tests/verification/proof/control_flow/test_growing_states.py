@@ -1,5 +1,3 @@
-"""Closed forms of states: prefixes and windows of the rows of all iterations; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from tables import table

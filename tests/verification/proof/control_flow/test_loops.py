@@ -1,5 +1,3 @@
-"""Loop: each input mode, no iterations, an end that the body tells."""
-
 import numpy as np
 import pytest
 import straightline as sl

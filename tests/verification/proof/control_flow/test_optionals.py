@@ -1,5 +1,3 @@
-"""Optional values: certain, absent, or told by run time."""
-
 from proofs import assert_open, assert_proved
 
 CHOICE = """g (bool c, seq(float[2]) s) => (bool z) {

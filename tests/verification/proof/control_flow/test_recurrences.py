@@ -1,5 +1,3 @@
-"""Loops that a number of iterations ends."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

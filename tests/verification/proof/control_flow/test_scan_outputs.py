@@ -1,5 +1,3 @@
-"""Scan outputs: of iterations, and of none."""
-
 import onnx
 import pytest
 from proofs import assert_open, assert_proved, model

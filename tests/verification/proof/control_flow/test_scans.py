@@ -1,5 +1,3 @@
-"""Scan 8: its batch, and lengths of its rows."""
-
 import functools
 import itertools
 

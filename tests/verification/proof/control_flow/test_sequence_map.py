@@ -1,5 +1,3 @@
-"""SequenceMap, of sequences that are known and of others."""
-
 import numpy as np
 from proofs import assert_open, assert_proved, model
 from spelled import same_bits

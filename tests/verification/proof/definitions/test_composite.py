@@ -1,5 +1,3 @@
-"""Activations, products, reductions and losses and their longer forms, and near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved
 

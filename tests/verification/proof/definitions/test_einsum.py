@@ -1,5 +1,3 @@
-"""Einsum and products of matrices; near misses."""
-
 import re
 
 import pytest

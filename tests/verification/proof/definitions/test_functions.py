@@ -1,5 +1,3 @@
-"""Definitions against the operators: in the reference and in onnxruntime, on special numbers."""
-
 import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple

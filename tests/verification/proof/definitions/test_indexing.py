@@ -1,5 +1,3 @@
-"""GatherElements and TopK by the places of elements, without an assumption; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved
 

@@ -1,5 +1,3 @@
-"""Operators that move elements and their longer forms, without an assumption; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved
 

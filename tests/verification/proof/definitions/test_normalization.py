@@ -1,5 +1,3 @@
-"""Normalizations and their longer forms, and near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved, proof_of
 

@@ -1,5 +1,3 @@
-"""Definitions opened where terms are compared."""
-
 import onnx
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact

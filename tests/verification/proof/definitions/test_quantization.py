@@ -1,5 +1,3 @@
-"""DequantizeLinear and its formula, without an assumption; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from tables import table

@@ -1,5 +1,3 @@
-"""Resize by its neighbours: against onnxruntime on special numbers; near misses."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Choices and boolean formulas, case by case."""
-
 import itertools
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Operands that may be exchanged, and those that may not."""
-
 import itertools
 
 import numpy as np

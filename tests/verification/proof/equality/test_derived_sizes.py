@@ -1,5 +1,3 @@
-"""Integers that a condition of an iteration lets in; near misses."""
-
 from proofs import assert_open, assert_proved
 from tables import table
 

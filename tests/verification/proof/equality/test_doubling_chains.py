@@ -1,5 +1,3 @@
-"""Steps of doubling distance in a row against the recurrences that they compute."""
-
 import numpy as np
 import onnx
 import pytest

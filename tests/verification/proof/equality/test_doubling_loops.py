@@ -1,5 +1,3 @@
-"""Loops over doubling distances against the recurrences that they compute."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""What two terms are that could not be shown to be equal."""
-
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact
 from straightline.verification.proof.equality.equality import Mismatch, circular_pair

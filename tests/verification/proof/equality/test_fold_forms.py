@@ -1,5 +1,3 @@
-"""Operators as folds: elements of a CumSum, and sums weighted by powers; near misses."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""States of loops against folds: floats over the reals, integers exactly."""
-
 import numpy as np
 import onnx
 import pytest

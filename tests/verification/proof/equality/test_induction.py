@@ -1,5 +1,3 @@
-"""Loops whose states are equal after each iteration if they were equal before it."""
-
 import dataclasses
 
 import numpy as np

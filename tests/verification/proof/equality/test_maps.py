@@ -1,5 +1,3 @@
-"""Scan outputs of loops without states as operators over all iterations; near misses."""
-
 import pytest
 import straightline as sl
 from proofs import model

@@ -1,5 +1,3 @@
-"""Loops over rows, each of its own length, and one loop over all rows with a mask."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Masks as prefixes: products and reductions of what a mask lets in; near misses."""
-
 import pytest
 from proofs import model
 from straightline.verification.proof import prove

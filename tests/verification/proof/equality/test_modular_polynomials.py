@@ -1,5 +1,3 @@
-"""Integers are numbers modulo 2^n: written in another order they are the same, floats are not."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Recurrences that the comparison builds."""
-
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.new_recurrences import new_recurrence
 from straightline.verification.proof.terms.budget import Budget

@@ -1,5 +1,3 @@
-"""TopK of numbers and of keys: the same places where both order the elements alike."""
-
 import itertools
 
 import numpy as np

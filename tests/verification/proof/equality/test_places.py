@@ -1,5 +1,3 @@
-"""Tuples of indices that are other places, and those that may not be."""
-
 import pytest
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.places import Iteration, are_distinct

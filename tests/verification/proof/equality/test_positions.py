@@ -1,5 +1,3 @@
-"""Pairs at known positions: one comparison at any position suffices for all of them."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact

@@ -1,5 +1,3 @@
-"""GRU, LSTM and RNN against Scans of their equations: proved over the reals, never bit for bit."""
-
 import itertools
 
 import numpy as np

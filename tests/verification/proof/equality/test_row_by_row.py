@@ -1,5 +1,3 @@
-"""Movement before and after operators: equal at each position."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

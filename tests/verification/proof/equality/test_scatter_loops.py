@@ -1,5 +1,3 @@
-"""Scatters with a reduction as loops over their indices; near misses."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

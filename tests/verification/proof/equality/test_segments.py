@@ -1,5 +1,3 @@
-"""Iterations on which the tables of a batched loop grow evenly."""
-
 import numpy as np
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact

@@ -1,5 +1,3 @@
-"""Last states that select among the rows of all iterations; near misses."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Parts of terms, moved inward: evaluated, they are the parts of the values."""
-
 import random
 
 import numpy as np

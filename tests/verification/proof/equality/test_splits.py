@@ -1,5 +1,3 @@
-"""Split into equal parts, and by number of parts."""
-
 import pytest
 from proofs import model
 from straightline.verification.proof import prove

@@ -1,5 +1,3 @@
-"""Terms with other terms and sizes put in."""
-
 import pytest
 from onnx.helper import make_sequence_type_proto, make_tensor_type_proto
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Softmax along an axis, and along another axis of the transposed."""
-
 import pytest
 from proofs import assert_open, assert_proved
 

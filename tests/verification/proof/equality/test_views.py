@@ -1,5 +1,3 @@
-"""Views before and after elementwise operators."""
-
 from proofs import assert_open, assert_proved
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.equality.views import _groups, _reshaped

@@ -1,5 +1,3 @@
-"""Equality of values: what changes at most the sign of a zero, and near misses."""
-
 import numpy as np
 import onnx
 import pytest

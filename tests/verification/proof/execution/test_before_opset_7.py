@@ -1,5 +1,3 @@
-"""Proofs about models of opsets before 7."""
-
 import pytest
 from conversions import model
 from older_forms import OLDER_FORMS, SIGNATURE, OlderForm

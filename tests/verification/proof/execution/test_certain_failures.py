@@ -1,5 +1,3 @@
-"""Operators that certainly fail: what onnxruntime does with ranks that they refuse."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Choices and OneHot by integers whose bounds decide them; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove

@@ -1,5 +1,3 @@
-"""Graphs made ready to be run on terms: which value a name means, and what a call calls."""
-
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove

@@ -1,5 +1,3 @@
-"""Cut points: regions between shared values are compared, and what they assume is proved."""
-
 import numpy as np
 import onnx
 import pytest

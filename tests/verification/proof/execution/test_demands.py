@@ -1,5 +1,3 @@
-"""Sizes that the original demands: of products, indices, and beside -1 in a target shape."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

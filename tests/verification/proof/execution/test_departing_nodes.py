@@ -1,5 +1,3 @@
-"""Assumptions about nodes of which onnxruntime departs from the specification."""
-
 import numpy as np
 import pytest
 import straightline as sl

@@ -1,5 +1,3 @@
-"""Nodes that take some of the positions that a node of the original takes; near misses."""
-
 import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove

@@ -1,5 +1,3 @@
-"""Inputs of both models: one term for each name, and the same defaults."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Nodes that their opset does not have are no part of a proof."""
-
 import numpy as np
 import onnx
 import pytest

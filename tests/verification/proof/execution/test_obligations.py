@@ -1,5 +1,3 @@
-"""Obligations of calls and branches."""
-
 import itertools
 
 import onnx

@@ -1,5 +1,3 @@
-"""Bodies that run many times: nodes of known facts in blocks, all others one by one."""
-
 import pytest
 import straightline as sl
 from proofs import assert_open, assert_proved, model

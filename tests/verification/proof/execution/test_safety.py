@@ -1,5 +1,3 @@
-"""What is known of the operands of operators that may fail."""
-
 import numpy as np
 import onnx
 import pytest

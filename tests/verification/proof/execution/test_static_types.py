@@ -1,5 +1,3 @@
-"""Models whose types do not fit, in bodies that may never run: refused, as onnxruntime does."""
-
 import onnx
 import pytest
 from backend import CASES

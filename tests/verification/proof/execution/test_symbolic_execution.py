@@ -1,5 +1,3 @@
-"""Models run on terms: evaluated, the terms are what the reference gives, bit for bit."""
-
 import onnx
 import proof_mutants
 import pytest

@@ -1,5 +1,3 @@
-"""Models of the same nodes: equal without a comparison; and models that only look the same."""
-
 import onnx
 import pytest
 from proofs import model, proof_of

@@ -1,5 +1,3 @@
-"""Attention over the reals: the formula of the specification, and near misses."""
-
 import numpy as np
 import pytest
 from raising import text

@@ -1,5 +1,3 @@
-"""Divisors, roots and logarithms of a rewrite, which the original must have, too."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Values of functions of constants, and bounds of their rounding."""
-
 from fractions import Fraction
 
 import numpy as np

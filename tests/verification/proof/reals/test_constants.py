@@ -1,5 +1,3 @@
-"""Float constants: each is the number that was meant, or the float itself."""
-
 import math
 import warnings
 

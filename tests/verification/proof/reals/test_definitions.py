@@ -1,5 +1,3 @@
-"""Operators over the reals: longer forms that are equal but for rounding, and near misses."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""The field of real functions: what it finds equal is equal at every point."""
-
 import math
 from fractions import Fraction
 

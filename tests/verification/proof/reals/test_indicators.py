@@ -1,5 +1,3 @@
-"""Truth values as 1 and 0: choices, masks and blends over the reals; near misses."""
-
 import numpy as np
 import pytest
 from proofs import model

@@ -1,5 +1,3 @@
-"""Numbers that models multiply by, up to powers of two."""
-
 from fractions import Fraction
 
 import pytest

@@ -1,5 +1,3 @@
-"""Products of matrices over the reals: Gemm, concatenated operands, sums of constants."""
-
 import itertools
 
 import numpy as np

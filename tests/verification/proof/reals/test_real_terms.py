@@ -1,5 +1,3 @@
-"""Terms as functions: sums along axes, data movement and atoms."""
-
 import onnx
 import pytest
 from straightline import prove

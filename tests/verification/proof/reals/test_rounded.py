@@ -1,5 +1,3 @@
-"""Constants of a rewrite that are rounded from functions of constants of the original."""
-
 import numpy as np
 import onnx
 import pytest

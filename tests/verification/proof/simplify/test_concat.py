@@ -1,5 +1,3 @@
-"""Concat: of one, of Concats, of parts that lie side by side."""
-
 from proofs import assert_open, assert_proved, proof_of
 from tables import table
 

@@ -1,5 +1,3 @@
-"""Numbers of iterations that run time tells, however they are written."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

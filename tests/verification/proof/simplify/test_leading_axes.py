@@ -1,5 +1,3 @@
-"""Computation row by row against that of all rows at once."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Minima of numbers and of bounds that these never exceed."""
-
 from proofs import assert_open, assert_proved
 
 CLAMPED = """g (float[N, 3] x) => (float[N, 3] y)

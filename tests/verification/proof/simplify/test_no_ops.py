@@ -1,5 +1,3 @@
-"""Operators that return their input, and those that only move elements."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Tensors of one element everywhere, and what is filled up with zeros."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

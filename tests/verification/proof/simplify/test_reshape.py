@@ -1,5 +1,3 @@
-"""Elements that stay while their axes change."""
-
 import itertools
 
 import pytest

@@ -1,5 +1,3 @@
-"""Scatters that replace every element."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

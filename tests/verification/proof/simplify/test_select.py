@@ -1,5 +1,3 @@
-"""Choices, as far as they are decided."""
-
 from proofs import assert_open, assert_proved
 
 TEXT = "g (bool c, bool d, float[2] x, float[2] y) => (float[2] z) { %s }"

@@ -1,5 +1,3 @@
-"""Sequences whose elements are known one by one."""
-
 import pytest
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact

@@ -1,5 +1,3 @@
-"""Positions in tensors: a node that fails for certain is not equal to one that does not."""
-
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model

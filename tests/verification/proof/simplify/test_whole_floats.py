@@ -1,5 +1,3 @@
-"""Sizes that are computed as floats."""
-
 import onnx
 import pytest
 from proofs import assert_open, assert_proved, model

@@ -1,5 +1,3 @@
-"""Parts of what operators compute are what they compute of parts, bit for bit."""
-
 import numpy as np
 import pytest
 from harness import as_model

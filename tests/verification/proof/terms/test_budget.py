@@ -1,5 +1,3 @@
-"""What a proof may cost is counted."""
-
 import pytest
 from proofs import model
 from straightline.facts.fact import Fact

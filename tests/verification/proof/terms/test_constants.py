@@ -1,5 +1,3 @@
-"""What operators make of constants, and which constants are the same."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""Operators on constants that are computed a second time, and those that are evident."""
-
 import numpy as np
 from straightline.ir import Tensor
 from straightline.verification.proof.terms.evaluations import is_evident

@@ -1,5 +1,3 @@
-"""Operators whose bits depend on the kernel: proofs that rely on one say so."""
-
 import numpy as np
 import onnx
 import pytest

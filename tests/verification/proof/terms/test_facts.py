@@ -1,5 +1,3 @@
-"""What is known of terms: one object for equal facts, new symbols for what only run time tells."""
-
 import numpy as np
 import onnx
 import pytest

@@ -1,5 +1,3 @@
-"""What is another value on each iteration of a loop."""
-
 import numpy as np
 from straightline.facts.fact import Fact
 from straightline.verification.proof.terms.budget import Budget

@@ -1,5 +1,3 @@
-"""Tensors that count."""
-
 import numpy as np
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.terms.budget import Budget

@@ -1,5 +1,3 @@
-"""Integers as sums over sizes and other terms, with their range."""
-
 from straightline.facts.fact import Fact
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.exact_integers import atom

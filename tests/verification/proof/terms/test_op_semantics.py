@@ -1,5 +1,3 @@
-"""How operators changed from version to version."""
-
 import functools
 import itertools
 import warnings

@@ -1,5 +1,3 @@
-"""Terms as people read them: where two models differ first."""
-
 import onnx
 from proofs import assert_open
 from straightline.verification.proof import prove

@@ -1,5 +1,3 @@
-"""The nodes that terms come from."""
-
 from straightline.facts.fact import Fact
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.provenance import Trace

@@ -1,5 +1,3 @@
-"""Sizes of outputs that have no formula: equal for nodes of equal shapes and equal sizes."""
-
 import itertools
 
 import numpy as np

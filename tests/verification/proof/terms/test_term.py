@@ -1,5 +1,3 @@
-"""Heads: operators are the same one where their meaning is."""
-
 import numpy as np
 from proofs import assert_open, assert_proved
 from straightline.facts.fact import Fact

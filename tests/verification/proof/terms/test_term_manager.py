@@ -1,5 +1,3 @@
-"""What a head applied to terms is: equal terms are one, and what is known of them is told."""
-
 import numpy as np
 import onnx
 import pytest
