@@ -189,3 +189,12 @@ def test_what_grows_has_a_scale(body, kind):
         assert_same(text, model, x, **fed)
     x = np.zeros((900, 3), dtype)
     assert_same(text.replace("nil", "zero"), model, x * 0, **{k: v * 0 for k, v in fed.items()})
+
+
+@pytest.mark.parametrize(("length", "start"), [(2048, 1), (5000, 1), (64, 1e-42), (256, 1e-38)])
+def test_infinite_and_small_states(length, start):
+    """States that grow to infinity do, however far, and subnormal ones keep their digits."""
+    text = loop(GROWING["a factor"][0], "float[3] s s0")
+    model = raised(text, kept=["Scan"])
+    with np.errstate(all="ignore"):
+        assert_same(text, model, np.zeros((length, 3), np.float32), s0=np.full(3, start, "f4"))
