@@ -352,6 +352,8 @@ _CONSTANTS = {"value_int": 7, "value_ints": 7, "value_float": 1, "value_floats":
 _CONSTANTS |= {"value_string": 8, "value_strings": 8}
 _ELEMENTS = ("SequenceAt", "ConcatFromSequence", "OptionalGetElement")
 """Operators whose output is an element of the first input."""
+OPTIONAL_READERS = ("OptionalGetElement", "OptionalHasElement")
+"""Operators of an optional, whose term is its content's: static types alone tell them apart."""
 
 
 def _constant_type(attributes: Mapping[str, onnx.AttributeProto]) -> Type:
@@ -379,6 +381,8 @@ def _output_types(
         return (first if is_content else element_type(first),)
     if not domain and op_type in ("SequenceConstruct", "SplitToSequence"):
         return (sequence_of(first) if isinstance(first, int) else 0,)
+    if not domain and op_type == "Optional":
+        return (f"optional({_text_of(first)})" if first not in (LEFT_OUT, 0) else 0,)
     formals = _formals_of_inputs(op_type, version, domain, len(types))
     pairs = [(f.variable, t) for t, f in zip(types, formals, strict=False) if f.is_bound]
     # In reverse, so that the first input of known type decides.

@@ -17,6 +17,7 @@ from ....reference.bodies import label
 from .compile_graph import ABSENT, Program, Step, elem_type_of
 from .node_checker import (
     LEFT_OUT,
+    OPTIONAL_READERS,
     InvalidError,
     Type,
     declared_type,
@@ -42,7 +43,7 @@ def require_types(program: Program) -> None:
     Raises:
         InvalidError: they do not; runtimes refuse such a model.
     """
-    if any(operation.bodies or operation.function for operation in program.operations):
+    if any(o.bodies or o.function or o.op_type in OPTIONAL_READERS for o in program.operations):
         _StaticTypes().outputs(program, [UNKNOWN] * len(program.inputs), None)
 
 

@@ -25,7 +25,15 @@ from ..terms.term_manager import Terms, has_trigger
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
 from .departing_nodes import Departing, assumption_of, assumption_of_body
-from .node_checker import LEFT_OUT, Type, open_types, raise_type_conflict, require_valid, type_of
+from .node_checker import (
+    LEFT_OUT,
+    OPTIONAL_READERS,
+    Type,
+    open_types,
+    raise_type_conflict,
+    require_valid,
+    type_of,
+)
 from .obligations import (
     AS_DECLARED,
     HAS_RANK,
@@ -313,7 +321,7 @@ class Execution:
             return self._call(operation.function, args, operation.width)
         types = tuple([LEFT_OUT if arg is None else type_of(arg.fact) for arg in args])
         # One check for all nodes of these types; unknown types must be checked on each run.
-        if types not in operation.valid:
+        if types not in operation.valid and operation.op_type not in OPTIONAL_READERS:
             require_valid(step.node, operation.version, types)
             if 0 in types:
                 self._require_types(step, args, types)
