@@ -161,6 +161,9 @@ def test_a_column():
     (VITERBI.replace("Add (u, m)", "Add (u, u)").replace("t = Add (b, e)", "t = Add (b, s)"),),
     (BODIES["masked"].replace("Where (k", "p = Greater (e, f) t = Where (p").replace(
         " t = p =", " p ="),),
+    # Elements that no node mixes: zeros beside a diagonal would spread an infinity to all of them.
+    ("o = Constant <value = float[3] {0, 1, 2}> () p = Mul (s, o) t = Add (p, e)",),
+    ("o = Constant <value_float = 0.0> () p = Mul (s, o) t = Add (p, e)",),
 )  # fmt: skip
 def test_near_misses(body):
     result = run_passes(text_of(body), RaiseRecurrences(exact=False))
