@@ -74,7 +74,7 @@ def powers_of(matrix: Array) -> Powers:
         largest = float(np.abs(power).max(initial=0.0))
         if not math.isfinite(largest):
             raise Unfit("a factor of it is not a finite number")
-        # A power with a scale keeps an element of at least 1: a smaller one underflows when squared.
+        # A power with a scale keeps an element of at least 1: smaller ones underflow when squared.
         cubes = (math.frexp(largest)[1] - 1) // 3 if largest > _LARGEST or exponent else 0
         cubes = max(cubes, -exponent)
         power, exponent = power / 8.0**cubes, exponent + cubes
