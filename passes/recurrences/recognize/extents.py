@@ -94,6 +94,20 @@ class Extents:
                 return self.result(node, operands)[0]
         return self._open(value)
 
+    def are_whole(self, value: Value, depth: int = 0) -> bool:
+        """Test for numbers that are all integers or truth values, also as floats."""
+        node, array = value.producer, value.array
+        if math.isfinite(self._limits(value)[1]):
+            return True
+        if value in self._sources:
+            return self.are_whole(self._sources[value], depth + 1)
+        if array is not None:
+            return array.dtype.kind == "f" and bool(np.all(array == np.trunc(array)))
+        if node is None or node.domain or depth > _DEEPEST or not node.is_op(*ELEMENTS, *_WHOLE):
+            return False
+        read = node.inputs[:1] if node.is_op(*ELEMENTS) else node.inputs[node.is_op("Where") :]
+        return all(v is not None and self.are_whole(v, depth + 1) for v in read)
+
     def _open(self, value: Value) -> Extent:
         """The extent of a value of which nothing is known."""
         return self._limits(value)
@@ -194,6 +208,8 @@ ELEMENTS = (
     *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Cast"),
 )
 """The operators whose results are elements of the first operand."""
+_WHOLE = ("Abs", "Add", "Concat", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Sum", "Where")
+"""Other operators of integers alone whose results are integers."""
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(ELEMENTS, lambda one, *others: one),
     **dict.fromkeys(("Exp", "Softplus", "Sqrt"), lambda one: (0.0, math.inf)),

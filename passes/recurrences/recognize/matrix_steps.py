@@ -23,17 +23,18 @@ import onnx
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension, product
-from ....facts.types import IEEE_FLOATS
 from ....ir import Node, Value
 from ....ops.axis_map import axis_map_of
 from ....ops.batching import Operand
 from ....ops.builder import Builder
+from ....records import replace
 from ..weights import Unfit
 from .coefficients import broadcast
 from .masked_sequences import Mask, find_mask
+from .matrix_codings import Check, Coding, addends_of_truths, codings, product_of
 from .recurrence import Recurrence, Replacement
 from .reductions import replace_rows
-from .semirings import LOGARITHMS, SEMIRINGS, SUMS, Semiring, combine, finite, neutral
+from .semirings import LOGARITHMS, SUMS, combine, finite, neutral
 
 _SUMS = {"Max": "Max", "Min": "Min", "Add": "Sum", "LogSumExp": "LogSumExp"}
 """The reduction by each operator of sums."""
@@ -62,7 +63,7 @@ class _Linear(NamedTuple):
     """An iteration that multiplies a state by a matrix.
 
     Attributes:
-        semiring: the operations.
+        coding: the operations, and the numbers for their elements.
         axis: the axis of the state's elements.
         nodes: the nodes of the product, in order.
         product: the value of the product.
@@ -71,7 +72,7 @@ class _Linear(NamedTuple):
         mask: the mask that keeps the state, if any.
     """
 
-    semiring: Semiring
+    coding: Coding
     axis: int
     nodes: tuple[Node, ...]
     product: Value
@@ -82,24 +83,23 @@ class _Linear(NamedTuple):
 
 def raise_matrices(recurrence: Recurrence) -> Replacement:
     """Replace a state that each iteration multiplies by a matrix along an axis."""
-    fact = recurrence.state_fact
-    if len(recurrence.states) > 1 or not fact.shape or fact.elem_type not in IEEE_FLOATS:
+    if len(recurrence.states) > 1 or not (fact := recurrence.state_fact).shape:
         raise Unfit(_OTHER)
-    for semiring, axis in itertools.product(SEMIRINGS, reversed(range(len(fact.shape)))):
-        if semiring.join not in _SUMS or semiring.is_ordered:
+    for coding, axis in itertools.product(codings(recurrence), reversed(range(len(fact.dims)))):
+        if coding.semiring.join not in _SUMS or coding.semiring.is_ordered > coding.from_0:
             continue
-        terms = product((*fact.shape, *[fact.shape[axis]] * 2)).value
+        terms = product((*fact.dims, *[fact.dims[axis]] * 2)).value
         is_few = terms is not None and 0 < terms <= _MOST_TERMS
-        linear = _read(recurrence, semiring, axis) if is_few else None
+        linear = _read(recurrence, coding, axis) if is_few else None
         if linear is not None:
-            recurrence.require_room(Fact(fact.elem_type, (*fact.shape, fact.shape[axis])))
+            recurrence.require_room(Fact(fact.elem_type, (*fact.dims, fact.dims[axis])))
             return _Emission(recurrence, linear, fact).run()
     raise Unfit(_OTHER)
 
 
-def _read(recurrence: Recurrence, semiring: Semiring, axis: int) -> _Linear | None:
+def _read(recurrence: Recurrence, coding: Coding, axis: int) -> _Linear | None:
     """Match an iteration; None for one that is not linear along the axis."""
-    (state,) = recurrence.states
+    (state,), semiring = recurrence.states, coding.semiring
     mask, value, offsets = find_mask(recurrence), skip_identities(state.result), list[Value]()
     shape = recurrence.fact(state.argument).shape
     if shape is None:
@@ -111,8 +111,11 @@ def _read(recurrence: Recurrence, semiring: Semiring, axis: int) -> _Linear | No
         own = axis - len(shape)
         if sizes is None or (len(sizes) >= -own and sizes[own] != 1):
             return None
+    value = product_of(coding, value)
     joins = (semiring.join, "Sum") if semiring is SUMS else (semiring.join,)
-    while (last := value.producer) in recurrence.nodes and last.is_op(*joins):
+    while (
+        not coding.is_exact and (last := value.producer) in recurrence.nodes and last.is_op(*joins)
+    ):
         inside = [v for v in last.inputs if v is not None and _is_inside(recurrence, v)]
         if len(inside) != 1 or recurrence.fact(inside[0]).shape != shape:
             break
@@ -122,10 +125,14 @@ def _read(recurrence: Recurrence, semiring: Semiring, axis: int) -> _Linear | No
     # Zeros beside a diagonal would spread an infinity of one element to all of them.
     if not any(node.op_type in _MIXERS or node.op_type.startswith("Reduce") for node in nodes):
         return None
-    addends = _addends_along(recurrence, semiring, axis, nodes, value) if nodes else None
-    if addends is None:
+    operands = _addends_along(recurrence, coding, axis, nodes, value) if nodes else None
+    if operands is None:
         return None
-    return _Linear(semiring, axis, nodes, value, tuple(offsets), tuple(addends), mask)
+    factors, addends = operands
+    check = Check(recurrence, coding, shape[axis].value or 0)
+    if not check.holds(nodes, value, [*factors, *addends, *offsets]):
+        return None
+    return _Linear(coding, axis, nodes, value, tuple(offsets), tuple(addends), mask)
 
 
 def _is_inside(recurrence: Recurrence, value: Value) -> bool:
@@ -142,25 +149,23 @@ def _producers(recurrence: Recurrence, value: Value) -> tuple[Node, ...]:
 
 
 def _addends_along(
-    recurrence: Recurrence, semiring: Semiring, axis: int, nodes: Sequence[Node], result: Value
-) -> list[Value] | None:
-    """The addends of nodes that are linear along one axis of the state; None for other nodes."""
+    recurrence: Recurrence, coding: Coding, axis: int, nodes: Sequence[Node], result: Value
+) -> tuple[list[Value], list[Value]] | None:
+    """The factors and addends of nodes that are linear along one axis; None for other nodes."""
     (state,) = recurrence.states
     sizes = recurrence.fact(state.argument).dims
     own = tuple([None if i == axis or size == 1 else i for i, size in enumerate(sizes)])
     # For each value that the state changes, the axis of the state that its axes follow.
     leads: dict[Value | None, tuple[int | None, ...]] = {state.argument: own}
-    addends, factors = dict[Value, None](), set[Value | None]()
+    addends, factors = dict[Value, None](), dict[Value, None]()
     for node in nodes:
         flags = [value in leads for value in node.inputs]
-        places = _addends(node, flags, semiring)
+        places = _addends(node, flags, coding)
         if node.domain or node.op.references or places is None:
             return None
         for place, value in enumerate(node.inputs):
-            if value is not None and place in places:
-                addends[value] = None
-            else:
-                factors.add(value)
+            if value is not None and not flags[place]:
+                (addends if place in places else factors)[value] = None
         facts = [Fact() if v is None else recurrence.fact(v) for v in node.inputs]
         for value in node.outputs:
             shape = None if value is None else recurrence.fact(value).shape
@@ -173,9 +178,12 @@ def _addends_along(
     shapes = {recurrence.fact(value).shape for value in (result, state.argument)}
     fixed = all(dim.value is not None for v in addends for dim in recurrence.fact(v).dims)
     # An addend of which one iteration makes a factor, too, cannot be left out alone.
-    if not fixed or not factors.isdisjoint(addends) or (addends and semiring is LOGARITHMS):
+    both = not factors.keys().isdisjoint(addends)
+    if not fixed or both or (addends and coding.semiring is LOGARITHMS):
         return None
-    return list(addends) if leads.get(result) == own and len(shapes) == 1 else None
+    if leads.get(result) != own or len(shapes) > 1:
+        return None
+    return list(factors), list(addends)
 
 
 def _lead(
@@ -189,8 +197,11 @@ def _lead(
     return None
 
 
-def _addends(node: Node, flags: Sequence[bool], semiring: Semiring) -> list[int] | None:
+def _addends(node: Node, flags: Sequence[bool], coding: Coding) -> list[int] | None:
     """The operands that a node adds to those with a flag; None if it is not linear in these."""
+    if coding.truths:
+        return addends_of_truths(node, flags, _MOVEMENTS)
+    semiring = coding.semiring
     kind, alone = node.op_type, flags.count(True) == 1
     others = [place for place, flag in enumerate(flags) if not flag]
     is_sum = semiring is SUMS
@@ -219,9 +230,11 @@ class _Emission:
     def __init__(self, recurrence: Recurrence, linear: _Linear, fact: Fact) -> None:
         self._recurrence, self._linear, self._fact = recurrence, linear, fact
         self._emit, self._rank = recurrence.emit, len(fact.dims)
-        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+        self._elem_type = linear.coding.elem_type(fact.elem_type)
+        self._dtype = onnx.helper.tensor_dtype_to_np_dtype(self._elem_type)
         self._has_offsets = False
-        self._is_sparse = any(node.is_op(*_PARTS) for node in linear.nodes)
+        is_plain = not (linear.coding.is_exact or linear.coding.from_0)
+        self._is_sparse = is_plain and any(node.is_op(*_PARTS) for node in linear.nodes)
         self._perm = [1 + linear.axis, *self._leads(1), 0]
 
     def _leads(self, first: int = 0) -> list[int]:
@@ -250,7 +263,8 @@ class _Emission:
             rows.append(self._flags(linear.mask, len(sizes)))
             facts.append(dataclasses.replace(self._fact_of(sizes, _ONE), elem_type=_BOOL))
         matrices, *others = recurrence.prefixes(self._compose, rows, facts, axis=self._rank + 1)
-        first = self._lift(recurrence.first_row())
+        coding, elem_type = linear.coding, self._fact.elem_type
+        first = self._lift(coding.encode(emit, recurrence.first_row(), elem_type))
         values = self._multiply(emit, matrices, first)
         if offsets:
             values = self._join(emit, values, others[0])
@@ -258,12 +272,17 @@ class _Emission:
             values = self._select(emit, others[-1], first, values)
         back = [self._perm.index(axis) for axis in range(self._rank + 1)]
         values = emit.transpose(emit.squeeze(values, 1, "values"), back, "values")
-        return replace_rows(recurrence, recurrence.from_first([values]), _WHAT, False)
+        values = coding.decode(emit, values, elem_type)
+        replacement = replace_rows(
+            recurrence, recurrence.from_first([values]), _WHAT, coding.is_exact
+        )
+        # No rule proves it, as the copies of a body are: the default passes prefer these.
+        return replace(replacement, exact=False)
 
     def _fact_of(self, sizes: Shape, columns: Dimension) -> Fact:
         """The fact of what an iteration has of matrices or columns."""
         leads = [sizes[axis] for axis in self._leads()]
-        return Fact(self._fact.elem_type, (sizes[self._linear.axis], columns, *leads))
+        return Fact(self._elem_type, (sizes[self._linear.axis], columns, *leads))
 
     def _probe(self, place: int | None = None) -> Value:
         """Emit what the iterations make of a unit without addends, or of nothing with them."""
@@ -272,16 +291,18 @@ class _Emission:
         start = {value: self._nothing(recurrence.fact(value)) for value in emptied}
         start[state.argument] = self._nothing(self._fact, place)
         (own,) = recurrence.iterations.replay(linear.nodes, start, [linear.product])
-        return self._lift(recurrence.feeding.every(own, "column"))
+        rows = recurrence.feeding.every(own, "column")
+        elem_type = recurrence.fact(linear.product).elem_type
+        return self._lift(linear.coding.encode(self._emit, rows, elem_type))
 
     def _nothing(self, fact: Fact, place: int | None = None) -> Operand:
         """The operand that adds nothing, but for the neutral element of products at a place."""
-        semiring = self._linear.semiring
+        coding = self._linear.coding
         dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
-        nothing = neutral(semiring.join, dtype, semiring.act == "Add")
-        array = np.full([dim.value or 0 for dim in fact.dims], nothing, dtype)
+        array = np.full([dim.value or 0 for dim in fact.dims], coding.nothing(dtype), dtype)
         if place is not None:
-            np.moveaxis(array, self._linear.axis, 0)[place] = neutral(semiring.act, dtype)
+            one = np.array(1, dtype) if coding.truths else neutral(coding.semiring.act, dtype)
+            np.moveaxis(array, self._linear.axis, 0)[place] = one
         return Operand(self._emit.constant(array, "unit"), False, fact.without_content())
 
     def _lift(self, rows: Value) -> Value:
@@ -297,11 +318,13 @@ class _Emission:
         return self._lift(flags if mask.keeps else emit.add("Not", [flags], "mask"))
 
     def _join(self, emit: Builder, *operands: Value) -> Value:
-        return combine(emit, self._linear.semiring.join, operands, self._fact.elem_type)
+        coding = self._linear.coding
+        joined = combine(emit, coding.semiring.join, operands, self._elem_type)
+        return coding.rest(emit, joined, self._elem_type)
 
     def _multiply(self, emit: Builder, one: Value, other: Value) -> Value:
         """Emit products of matrices."""
-        semiring = self._linear.semiring
+        semiring = self._linear.coding.semiring
         factors = [emit.unsqueeze(one, 2, "rows"), emit.unsqueeze(other, 0, "columns")]
         terms = emit.add(semiring.act, factors, "terms")
         if self._is_sparse:  # an infinity stays out of elements that do not read it
@@ -310,16 +333,18 @@ class _Emission:
             absent = emit.add("Or", absences, "absent")
             terms = emit.add("Where", [absent, nothing, terms], "terms")
         if semiring is not LOGARITHMS:
-            return emit.reduce(f"Reduce{_SUMS[semiring.join]}", terms, (1,), "product")
+            coding, kind = self._linear.coding, f"Reduce{_SUMS[semiring.join]}"
+            total = emit.reduce(kind, terms, (1,), "product", small=coding.is_exact)
+            return coding.rest(emit, total, self._elem_type)
         # The distance of two equal infinities would be NaN.
         peak = emit.reduce("ReduceMax", terms, (1,), "peak", keepdims=1)
-        peak = finite(emit, peak, self._fact.elem_type)
+        peak = finite(emit, peak, self._elem_type)
         ratios = emit.add("Exp", [emit.add("Sub", [terms, peak], "distance")], "ratios")
         total = emit.add("Log", [emit.reduce("ReduceSum", ratios, (1,), "total")], "total")
         return emit.add("Add", [total, emit.squeeze(peak, 1, "peak")], "product")
 
     def _select(self, emit: Builder, flags: Value, one: Value, other: Value) -> Value:
-        return emit.select(flags, one, other, "kept", self._fact.elem_type)
+        return emit.select(flags, one, other, "kept", self._elem_type)
 
     def _compose(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value

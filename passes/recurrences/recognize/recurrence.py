@@ -1,6 +1,7 @@
 """A batched body, and the recurrences of states in it."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ....analysis.shapes.inference import ShapeInference
@@ -182,6 +183,10 @@ def _obstacle(recurrence: Recurrence, reasons: Sequence[str]) -> str:
     return next(iter([*own, *steps, cell])).removeprefix(_STEP)
 
 
+class _UnsolvedError(Unbatchable):
+    """Signal that an operator needs a state which has none yet."""
+
+
 class AllIterations(Batcher):
     """A batch interpreter with operators for the recurrences among the states.
 
@@ -269,7 +274,10 @@ class AllIterations(Batcher):
         nodes = self.loop_view.body.nodes()
         obstacles: list[str] = []
         blocked = set[Vertex]()
-        for members in reversed(graph.components()):
+        open_ = deque(reversed(graph.components()))
+        waiting = set[State]()
+        while open_:
+            members = open_.popleft()
             states = tuple([state for state in self.loop_view.states if state in members])
             solved = self.operands.keys() | {state.argument for state in self._finals}
             if not states or states[0].argument in solved or states[0] in blocked:
@@ -280,6 +288,13 @@ class AllIterations(Batcher):
                     self._solve(Recurrence(states, own, self))
                 else:
                     self.compute(states[0])
+            except _UnsolvedError:
+                # A companion of an extreme may read a state on which the extreme does not depend.
+                if states[0] not in waiting:
+                    waiting.add(states[0])
+                    open_.append(members)
+                elif not obstacles:
+                    raise
             except Unbatchable as obstacle:
                 obstacles.append(str(obstacle))
                 blocked |= reach(graph.readers.__getitem__, members)
@@ -392,7 +407,8 @@ class AllIterations(Batcher):
             return None
         body = self.loop_view.body
         if value.owner is body and value in body.inputs:
-            raise Unbatchable(
+            is_last_known = any(state.argument is value for state in self._finals)
+            raise (Unbatchable if is_last_known else _UnsolvedError)(
                 f"needs all values of '{value.name}', of which only the last is there"
             )
         node = value.producer

@@ -37,6 +37,24 @@ def test_all_indices_of_the_best():
         assert_same(text, model, numbers(length), exact=True, **fed)
 
 
+@pytest.mark.parametrize("order", ["s p u w", "u s w p", "w u p s", "p w s u"])
+def test_the_state_of_another_recurrence_at_the_best(order):
+    """As the first index of the subarray of the largest sum. The best itself does not read it."""
+    body = (
+        "d = Add (u, e) f = Greater (e, d) u2 = Where (f, e, d) w2 = Where (f, i, w)"
+        " g = Greater (u2, s) s2 = Where (g, u2, s) p2 = Where (g, w2, p)"
+    )
+    types = {"s": "float[3]", "u": "float[3]", "p": "int64[3]", "w": "int64[3]"}
+    text = loop(body, "; ".join(f"{types[name]} {name} {name}0" for name in order.split()))
+    result = run_passes(text, RaiseRecurrences())
+    assert result.changed, result.remarks
+    starts = [np.array(start, np.float32) for start in ([-9, -1, -2], [-1, 0, -9])]
+    for length in LENGTHS:
+        start = dict(zip(("s0", "u0"), starts, strict=True))
+        start |= {"w0": np.array([-7, 5, 4]), "p0": np.array([-5, 1, 2])}
+        assert_same(text, result.model, np.round(numbers(length)), exact=True, **start)
+
+
 @pytest.mark.parametrize("compare", ["GreaterOrEqual (q, s)", "LessOrEqual (q, s)"])
 def test_the_last_of_equal_ones(compare):
     text = (

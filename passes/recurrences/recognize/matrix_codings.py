@@ -1,0 +1,250 @@
+"""Elements of matrices that stand for numbers: truth values, rests, and numbers from 0 on.
+
+f = Cast (s)       1 0 1      true, false, true
+p = MatMul (f, m)  0 2 1      the number of reasons for each
+s' = Greater (p, 0)
+
+Whether numbers from 0 on are 0 follows from whether those are that they were added up or multiplied
+from, and the rest of integers from their rests. So an iteration that ends in such a question is a
+matrix over its answers, whatever numbers it counts with. Of numbers from 0 on, extremes are sums
+over which products distribute, and 0 is the least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ....analysis.iterations.trip_count import skip_identities
+from ....facts.types import IEEE_FLOATS, INTEGER_BITS
+from ....ir import Array, Node, Value
+from ....ops.builder import Builder
+from ....records import record
+from .extents import ELEMENTS, Extents, number_of
+from .recurrence import Recurrence
+from .semirings import SEMIRINGS, SUMS, Semiring, neutral
+
+_TYPES = onnx.TensorProto
+_LARGEST = next(one for one in SEMIRINGS if (one.join, one.act) == ("Max", "Mul"))
+_CHOICES = next(one for one in SEMIRINGS if (one.join, one.act) == ("Max", "Min"))
+_PRODUCTS = ("And", "MatMul", "Min", "Mul")
+_SUMS = ("Add", "MatMul", "ReduceSum", "Sum")
+_REDUCTIONS = ("ReduceMax", "ReduceMin", "ReduceSum")
+_MOST_WIDE = (1 << 63) - 1
+_EXACT = 1 << 53
+"""onnxruntime 1.32 adds integers up as doubles."""
+
+
+@record(frozen=True)
+class Coding:
+    """Numbers of the state for elements of a semiring.
+
+    Attributes:
+        semiring: the operations on these.
+        truths: true if numbers stand for whether they are 0.
+        modulus: the divisor if numbers stand for their rests; 0 for none.
+        from_0: true if all numbers are at least 0, which adds nothing to them.
+    """
+
+    semiring: Semiring
+    truths: bool = False
+    modulus: int = 0
+    from_0: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Test for operations without rounding."""
+        return self.truths or bool(self.modulus)
+
+    def elem_type(self, own: int) -> int:
+        """The element type of matrices for a state."""
+        return _TYPES.FLOAT if self.truths else own
+
+    def nothing(self, dtype: np.dtype[np.generic]) -> Array:
+        """The number that adds nothing."""
+        if self.truths or self.from_0:
+            return np.array(0, dtype)
+        return neutral(self.semiring.join, dtype, self.semiring.act == "Add")
+
+    def encode(self, emit: Builder, value: Value, elem_type: int) -> Value:
+        """Emit the elements for numbers of a type."""
+        if self.modulus:
+            return self.rest(emit, value, elem_type)
+        if not self.truths:
+            return value
+        if elem_type != _TYPES.BOOL:
+            value = emit.add("Cast", [value], "truths", to=_TYPES.BOOL)
+        return emit.add("Cast", [value], "truths", to=_TYPES.FLOAT)
+
+    def rest(self, emit: Builder, value: Value, elem_type: int) -> Value:
+        """Emit rests; other elements stay."""
+        if not self.modulus:
+            return value
+        return emit.add("Mod", [value, emit.number(self.modulus, elem_type, "modulus")], "rest")
+
+    def decode(self, emit: Builder, value: Value, elem_type: int) -> Value:
+        """Emit numbers of the state's type for elements."""
+        if not self.truths or elem_type == _TYPES.FLOAT:
+            return value
+        return emit.add("Cast", [value], "values", to=elem_type)
+
+
+def codings(recurrence: Recurrence) -> list[Coding]:
+    """The codings that may fit a state, the plain ones first."""
+    (state,), elem_type = recurrence.states, recurrence.state_fact.elem_type
+    options = list[Coding]()
+    if elem_type in IEEE_FLOATS:
+        options += [Coding(one) for one in SEMIRINGS if elem_type in one.types]
+    options.append(Coding(_CHOICES, truths=True))
+    last = skip_identities(state.result).producer
+    if last is not None and last.is_op("Mod") and not last.attribute("fmod", 0):
+        modulus = number_of(last.operand(1))
+        if elem_type in INTEGER_BITS and modulus is not None and modulus > 1:
+            options.append(Coding(SUMS, modulus=int(modulus)))
+    return [*options, Coding(_LARGEST, from_0=True)] if elem_type in IEEE_FLOATS else options
+
+
+def product_of(coding: Coding, value: Value) -> Value:
+    """The value before the question that ends an iteration."""
+    node = value.producer
+    return value if not coding.modulus or node is None else skip_identities(node.operand(0))
+
+
+class Check:
+    """Test that the numbers of an iteration allow a coding.
+
+    Args:
+        recurrence: the state.
+        coding: the coding.
+        size: the number of the elements along the axis.
+    """
+
+    def __init__(self, recurrence: Recurrence, coding: Coding, size: int) -> None:
+        self._recurrence, self._coding, self._size = recurrence, coding, size
+        self._extents = Extents(recurrence)
+
+    def holds(self, nodes: Sequence[Node], product: Value, others: Sequence[Value]) -> bool:
+        """Test an iteration.
+
+        Args:
+            nodes: its nodes, in order.
+            product: the value of the product.
+            others: the factors and addends.
+        """
+        coding, (state,) = self._coding, self._recurrence.states
+        numbers = [value for value in others if value not in self._places(nodes)]
+        if coding.truths:
+            return all(map(self._are_truths, numbers)) and self._is_truth(nodes, product)
+        if coding.from_0:
+            return all(self._extents.of(value)[0] >= 0 for value in (*numbers, state.initial))
+        return not coding.modulus or self._is_rest(nodes, numbers)
+
+    def _places(self, nodes: Sequence[Node]) -> set[Value | None]:
+        """The operands that are axes, indices, conditions or limits of questions."""
+        places = set[Value | None]()
+        for node in nodes:
+            if node.is_op(*ELEMENTS, *_REDUCTIONS):
+                places.update(node.inputs[1:])
+            elif node.is_op("Where"):
+                places.add(node.inputs[0])
+            elif _is_question(node):
+                places.update(node.inputs)
+        return places
+
+    def _are_truths(self, value: Value) -> bool:
+        first, last = self._extents.of(value)
+        return first >= 0 and last <= 1 and self._extents.are_whole(value)
+
+    def _is_truth(self, nodes: Sequence[Node], product: Value) -> bool:
+        """Test that counts are not too large, and the last ones are 0 or 1."""
+        (state,), most = self._recurrence.states, dict[Value, int]()
+        if not self._are_truths(state.initial):
+            return False
+        most[state.argument] = 1
+        for node in nodes:
+            own = [most[value] for value in node.inputs if value in most]
+            count = max(own, default=1)
+            if node.is_op("MatMul", "ReduceSum"):
+                count *= self._terms(node)
+            elif node.is_op("Add", "Sum"):
+                count = sum(own) + len(node.inputs)
+            elif _is_question(node):
+                count = 1
+            for value in filter(None, node.outputs):
+                elem_type = self._recurrence.fact(value).elem_type
+                count = 1 if elem_type == _TYPES.BOOL or node.is_op("Min") else count
+                if count > _largest(elem_type):
+                    return False
+                most[value] = count
+        return most.get(product, 0) == 1
+
+    def _terms(self, node: Node) -> int:
+        """The most numbers that a node adds up."""
+        sizes = [dim.value for dim in self._recurrence.fact(node.operand(0)).dims]
+        return _MOST_WIDE if None in sizes else math.prod(size or 1 for size in sizes)
+
+    def _is_rest(self, nodes: Sequence[Node], others: Sequence[Value]) -> bool:
+        """Test that no sum of an iteration or of two matrices wraps."""
+        (state,), modulus = self._recurrence.states, self._coding.modulus
+        limit = _largest(self._recurrence.state_fact.elem_type)
+        first = max(map(abs, self._extents.of(state.initial)))
+        most = max(first, modulus - 1)
+        for node in nodes:
+            if not node.is_op(*ELEMENTS, *_SUMS, "Mul", "Concat", "Neg", "Sub", "Where"):
+                return False
+            read = [value for value in others if value in node.inputs]
+            ends = [max(map(abs, self._extents.of(value))) for value in read]
+            if node.is_op("Mul", "MatMul"):
+                most *= max([1, *ends])
+            elif node.is_op("Add", "Sub", "Sum"):
+                most = most * len(node.inputs) + sum(ends)
+            else:
+                most = max([most, *ends])
+            most *= self._terms(node) if node.is_op("MatMul", "ReduceSum") else 1
+            if most > limit:
+                return False
+        return self._size * modulus * modulus + modulus <= min(limit, _EXACT)
+
+
+def _largest(elem_type: int) -> float:
+    if elem_type in IEEE_FLOATS:
+        return float(np.finfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type)).max)
+    bits = INTEGER_BITS.get(elem_type)
+    return 1 if bits is None else min(_MOST_WIDE, (1 << (bits - 1)) - 1)
+
+
+def _is_question(node: Node) -> bool:
+    """Test for an operator that tells whether a count is 0."""
+    if node.is_op("Sign"):
+        return True
+    numbers = [
+        number_of(v) if v is not None and v.constant is not None else None for v in node.inputs
+    ]
+    if node.is_op("Less", "LessOrEqual"):
+        numbers.reverse()
+    if len(numbers) < 2 or numbers[1] is None:
+        return False
+    if node.is_op("Greater", "Less"):
+        return 0 <= numbers[1] < 1
+    if node.is_op("GreaterOrEqual", "LessOrEqual"):
+        return 0 < numbers[1] <= 1
+    return node.is_op("Clip") and numbers[1] == 0 and len(numbers) > 2 and numbers[2] == 1
+
+
+def addends_of_truths(
+    node: Node, flags: Sequence[bool], movements: Sequence[str]
+) -> list[int] | None:
+    """The operands that a node adds to those with a flag; None for another question."""
+    others = [place for place, flag in enumerate(flags) if not flag]
+    if node.is_op("Concat", "Add", "Sum", "Max", "Or"):
+        return others
+    if node.is_op("Where"):
+        return None if flags[0] else others[1:]
+    if flags.count(True) != 1:
+        return None
+    if node.is_op(*_PRODUCTS) or _is_question(node):
+        return []
+    return [] if flags[0] and node.is_op(*movements, "Cast", "ReduceMax", "ReduceSum") else None
