@@ -6,13 +6,36 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..facts.magnitudes import LAST_OF_64_BITS
 from ..facts.types import INTEGER_BITS
-from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value
+from ..ir import (
+    Array,
+    Error,
+    Fold,
+    Graph,
+    Node,
+    Operator,
+    Tensor,
+    Value,
+    attribute_message,
+)
 from ..limits import allowed, limit
 from ..records import record
 from .departures import loses_sign, other_numbers
 from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
-from .schema_queries import NEGATIVE_AXES, ElementTypes, formal_inputs, takes, takes_all
+from .schema_queries import (
+    NEGATIVE_AXES,
+    ElementTypes,
+    formal_inputs,
+    is_defined,
+    later_inputs,
+    schema_at,
+    takes,
+    takes_all,
+)
+
+_STEPS = 10
+"""The first opset whose Slice has steps."""
 
 
 class RewriteError(Error):
@@ -194,6 +217,9 @@ class Builder:
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
         """Outputs of a new node, one for each label, or their values where it folds."""
+        if op.op_type == "Slice" and self.opset < _STEPS:
+            inputs = self._with_bounds(inputs, labels[0])
+        op, inputs = self._in_opset(op, inputs)
         outputs = self.add_unchecked(op, inputs, labels, name)
         node = outputs[0].producer
         if node is not None:
@@ -218,6 +244,55 @@ class Builder:
                 folded = zip(labels, tensors, strict=True)
                 return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
         return [node.output(index) for index in range(len(labels))]
+
+    def _with_bounds(self, inputs: Sequence[Value | None], label: str) -> Sequence[Value | None]:
+        """The operands of a Slice of constant bounds; others are cut before it."""
+        if all(bound is None or bound.constant is not None for bound in inputs[1:]):
+            return inputs
+        value, start, end, axes = [*inputs, None][:4]
+        if len(inputs) > 4 or axes is None or axes.constant is None:
+            raise RewriteError(f"needs a Slice that opset {self.opset} lacks")
+        assert value is not None and start is not None and end is not None
+        for index, axis in enumerate(axes.constant.numpy().tolist()):
+            size = self.size(value, axis, label)
+            numbers = self.numbers(self.squeeze(size, 0, label), label)
+            first, last = (self._place(bound, index, size, label) for bound in (start, end))
+            early, before = (self.add("Less", [numbers, each], label) for each in (first, last))
+            inside = self.add("And", [self.add("Not", [early], label), before], label)
+            value = self.add("Compress", [value, inside], label, axis=axis)
+        none, whole = self.vector((0,), "k"), self.vector((LAST_OF_64_BITS,), "k")
+        return [value, none, whole, none]
+
+    def _place(self, bounds: Value, index: int, size: Value, label: str) -> Value:
+        """A bound of a Slice, counted from the first element."""
+        bound = self.add("Gather", [bounds, self.vector((index,), "k")], label)
+        from_end = self.add("Less", [bound, self.vector((0,), "k")], label)
+        return self.add("Where", [from_end, self.add("Add", [bound, size], label), bound], label)
+
+    def _in_opset(
+        self, op: Operator, inputs: Sequence[Value | None]
+    ) -> tuple[Operator, Sequence[Value | None]]:
+        """An operator with the constant operands that are attributes in its opset as such.
+
+        Raises:
+            RewriteError: an operand that the opset lacks, or that is not constant.
+        """
+        formal = formal_inputs(op.op_type, self.opset) or 0
+        names = later_inputs(op.op_type, self.opset) if 0 < formal < len(inputs) else ()
+        if not names:
+            return op, inputs
+        lists, schema = [], schema_at(op.op_type, self.opset)
+        assert schema is not None
+        for name, value in zip(names, inputs[formal:], strict=False):
+            if value is None:
+                continue
+            if value.constant is None or name not in schema.attributes:
+                raise RewriteError(
+                    f"there is no {op} by {name} of run time in opset {self.opset}; convert to an"
+                    " opset that has it, or leave out the pass"
+                )
+            lists.append(attribute_message(name, value.constant.numpy().tolist()))
+        return op.with_attributes([*op.attributes.values(), *lists]), inputs[:formal]
 
     def _require_types(self, op: Operator, inputs: Sequence[Value | None]) -> None:
         if takes_all(op.op_type, self.opset):
@@ -396,14 +471,26 @@ class Builder:
         return self.add("Min", [self.add("Max", [value, least], label), most], label)
 
     def reverse(self, value: Value, label: str) -> Value:
-        """A value with its first axis reversed (steps are inputs from opset 10 on)."""
+        """A value with its first axis reversed."""
+        if self.opset < _STEPS:
+            size = self.size(value, 0, label)
+            places = self.add(
+                "Sub", [size, self.numbers(self.squeeze(size, 0, label), label)], label
+            )
+            places = self.add("Sub", [places, self.vector((1,), "k")], label)
+            return self.add("Gather", [value, places], label)
         # -1 would be the last element; only a number far below is before the first.
         bounds = [self.vector((n,), "bound") for n in (-1, np.iinfo(np.int64).min, 0, -1)]
         return self.add("Slice", [value, *bounds], label)
 
-    def numbers(self, end: Value, label: str) -> Value:
-        """The numbers from 0 to below a scalar, from opset 11 on."""
-        return self.add("Range", [self.integer(0, "k"), end, self.integer(1, "k")], label)
+    def numbers(self, end: Value, label: str, zero: Value | None = None) -> Value:
+        """The numbers from 0 to below a scalar of at least 0; below opset 11, places of ones."""
+        if is_defined("Range", self.opset):
+            zero = zero or self.integer(0, "k")
+            return self.add("Range", [zero, end, self.integer(1, "k")], label)
+        one = onnx.helper.make_tensor("value", onnx.TensorProto.INT64, [1], [1])
+        ones = self.add("ConstantOfShape", [self.unsqueeze(end, 0, label)], label, value=one)
+        return self.squeeze(self.add("NonZero", [ones], label), 0, label)
 
     def reshape(self, value: Value, sizes: Sequence[int], label: str) -> Value:
         """A value reshaped to constant sizes."""
@@ -415,9 +502,7 @@ class Builder:
         return self.add("Gather", [shape, self.vector((axis,), "k")], label)
 
     def slice(self, value: Value, start: int, end: int, label: str) -> Value:
-        """Elements `start` to before `end` of axis 0 (bounds are inputs from opset 10 on)."""
-        if self.opset < 10:
-            return self.add("Slice", [value], label, starts=[start], ends=[end], axes=[0])
+        """Elements `start` to before `end` of axis 0."""
         bounds = [self.vector((bound,), "bound") for bound in (start, end)]
         return self.add("Slice", [value, *bounds], label)
 

@@ -69,6 +69,14 @@ def formal_inputs(op_type: str, opset: int) -> int | None:
 
 
 @functools.cache
+def later_inputs(op_type: str, opset: int) -> tuple[str, ...]:
+    """The names of inputs that newer opsets append: attributes in the opset, if it has them."""
+    newest = schema_at(op_type, onnx.defs.onnx_opset_version())
+    count = formal_inputs(op_type, opset)
+    return () if newest is None or count is None else tuple(p.name for p in newest.inputs[count:])
+
+
+@functools.cache
 def takes(op_type: str, position: int, elem_type: int, opset: int) -> bool:
     """Test that an operator of the default domain takes an element type at an input."""
     schema = schema_at(op_type, opset)

@@ -13,12 +13,10 @@ from ...ir import Array, Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
+from ...ops.rules import OLDEST_OPSET
 from ...ops.schema_queries import MIN_OF_INTEGERS
 from .iterations import IterationMemory, Iterations, MemoryBounds
 from .loop_view import LoopView, ScanInput, State, declaration, move_axis
-
-OLDEST_OPSET = 11
-"""The first opset with Range and negative axes."""
 
 _ONE = (Dimension.constant(1),)
 
@@ -250,7 +248,7 @@ class Feeding(Iterations):
         return self._range(self.emit.squeeze(end, 0, "limit"))
 
     def _range(self, limit: Value) -> Value:
-        return self.emit.add("Range", [self._zero, limit, self.emit.integer(1, "k")], "numbers")
+        return self.emit.numbers(limit, "numbers", self._zero)
 
     @lazy_property
     def _zero(self) -> Value:

@@ -6,6 +6,8 @@ All others are batched: before the loop, or after it if they read values of the 
 
 from collections.abc import Callable, Iterable, Mapping
 
+import onnx
+
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
@@ -20,6 +22,10 @@ from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
 from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State, add_holder, declaration
 from ..iteration.places import iteration_like
 from ..iteration.splice import drop_dead_nodes, is_used, own_output, set_results
+
+_WITHOUT_STATES = 11
+"""The first opset whose Loop may have no state."""
+_CARRIED = declaration("carried", onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT64, ()))
 
 _PLACEHOLDER = Operator("Output", domain="straightline.remainder")
 """The placeholder of an output of the residual loop, until its outputs are known."""
@@ -232,6 +238,7 @@ class ResidualPlan:
         nodes: its nodes, in order.
         reads: the values that it reads without computing them.
         boundary: the batched values among them.
+        carries_nothing: true for a Loop without states that its opset requires to have one.
     """
 
     def __init__(
@@ -242,6 +249,8 @@ class ResidualPlan:
         self.operands = operands
         self._inside = set(inside)
         self.states = [state for state in self.loop_view.states if state in self._inside]
+        is_old = residual.feeding.emit.opset < _WITHOUT_STATES
+        self.carries_nothing = is_old and self.loop_view.maximum is not None and not self.states
         plain, nodes = self._plain_reads(), self.loop_view.body.nodes()
         self.nodes = [node for node in nodes if node in self._inside or node in plain]
         self.reads = self._reads()
@@ -300,7 +309,8 @@ class ResidualPlan:
 
     def cost(self, weigh: Callable[[Node], int]) -> int:
         """The cost of an iteration: nodes, states, outputs, and reads by the iteration number."""
-        outputs = len(self.states) + len(self.residual.scan_outputs) + len(self.residual.rows)
+        states = len(self.states) + self.carries_nothing
+        outputs = states + len(self.residual.scan_outputs) + len(self.residual.rows)
         iteration = self.loop_view.iteration
         reads = len(self.boundary) if iteration is not None else 0
         if reads and iteration is not None and iteration.shape:
@@ -439,9 +449,11 @@ class _LoopBuilder:
             # input.
             rows = [same(one.source).value for one in plan.scan_inputs]
             rows += [plan.operands[value].value for value in plan.boundary]
-        inputs = [*counts, *(same(state.initial).value for state in plan.states), *rows]
+        states = [same(state.initial).value for state in plan.states]
+        states += [self.feeding.emit.integer(0, "carried")] if plan.carries_nothing else []
+        inputs = [*counts, *states, *rows]
         # Labels of unused outputs too: onnxruntime rejects some Scans that omit one.
-        labels = [label_of(state) for state in plan.states]
+        labels = [*map(label_of, plan.states), *["carried"] * plan.carries_nothing]
         labels += [value.name for value in self.extra_outputs]
         return add_holder(self.graph, node.op, attributes, ["body"], inputs, labels, node.name)
 
@@ -454,6 +466,8 @@ class _LoopBuilder:
             inputs += [one.argument for one in plan.scan_inputs]
         for value in inputs:
             self.values[value] = self.body.add_input(value.name, value.info)
+        if self.plan.carries_nothing:
+            self.body.add_input("carried", _CARRIED)
         for value in plan.boundary if loop_view.iteration is None else ():
             fact = self.feeding.inference.fact(value)
             info = declaration(value.name, fact.type_proto(private=False))
@@ -468,7 +482,8 @@ class _LoopBuilder:
 
     def _outputs(self) -> list[Value | None]:
         finals = self.plan.residual.finals
-        return [*(finals.get(state) for state in self.plan.states), *self.extra_outputs]
+        bare = [None] * self.plan.carries_nothing
+        return [*map(finals.get, self.plan.states), *bare, *self.extra_outputs]
 
     def _copy(self) -> None:
         for node in self.plan.nodes:
@@ -516,9 +531,11 @@ class _LoopBuilder:
             results.append(own_output(self._in_body(value), results, self.emit))
         condition = self.loop_view.condition
         first = [] if condition is None else [self.values[condition]]
-        self.body.set_outputs(
-            [*first, *results], [*(declaration(v.name, v.type) for v in first), *types]
-        )
+        heads = [declaration(value.name, value.type) for value in first]
+        if self.plan.carries_nothing:
+            first.append(own_output(self.body.inputs[-1], results, self.emit))
+            heads.append(_CARRIED)
+        self.body.set_outputs([*first, *results], [*heads, *types])
 
 
 def _scan_attributes(plan: ResidualPlan) -> dict[str, int | list[int]]:

@@ -41,6 +41,7 @@ FORMS = {
     "stack": (lambda e, x: [e.stack([x, x], 1, "r")], [np.stack([X, X], 1)]),
     "split": (lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
     "slice": (lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
+    "cut": (lambda e, x: [e.cut(x, 1, 3, 2, "r")], [X[..., 1:3]]),
     "sum": (lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),
     "largest": (lambda e, x: [e.reduce("ReduceMax", x, (2,), "r")], [X.max(2)]),
 }
@@ -53,6 +54,38 @@ def test_each_form_in_each_opset(form, opset):
     model, x = empty_model(opset)
     for found, wanted in zip(run(model, make(Builder(model.graph), x)), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def all_of_run_time(emitter, x):
+    """Numbers, a reversal, and a Slice from a size - 3 to the size - 1, or to the place 1."""
+    size, one = emitter.size(x, 2, "size"), emitter.vector((1,), "one")
+    start, end = (emitter.add("Sub", [emitter.vector((n,), "n"), size], "b") for n in (1, 2))
+    axis = emitter.vector((2,), "axis")
+    rows = emitter.transpose(x, [2, 0, 1], "rows")
+    return [
+        emitter.numbers(emitter.squeeze(size, 0, "end"), "numbers"),
+        emitter.reverse(rows, "reversed"),
+        emitter.add("Slice", [x, start, end, axis], "from_end"),
+        emitter.cut(x, emitter.add("Sub", [size, one], "last"), size, 2, "last"),
+    ]
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11, 13])
+def test_forms_of_sizes_that_run_time_knows(opset):
+    """Before opset 11 there is no Range, before opset 10 no step and no bound of run time."""
+    model, x = empty_model(opset)
+    found = run(model, all_of_run_time(Builder(model.graph), x))
+    wanted = [np.arange(3), X.transpose(2, 0, 1)[::-1], X[..., -2:-1], X[..., 2:]]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_operand_of_run_time_that_is_an_attribute_in_the_opset():
+    model, x = empty_model(10)
+    emitter = Builder(model.graph)
+    pads = emitter.add("Shape", [x], "pads")
+    with pytest.raises(RewriteError, match="no Pad by pads of run time in opset 10"):
+        emitter.add("Pad", [x, pads], "r")
 
 
 def test_a_scalar_of_whatever_rank():
