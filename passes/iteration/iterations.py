@@ -195,6 +195,7 @@ class IterationMemory:
 
     Attributes:
         refused: true after a value over `row_bytes` with an unknown trip count.
+        needs_iteration: true after a node that must not run without iterations.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class IterationMemory:
         self._inference = inference
         self._bounds = bounds
         self._open: list[Dimension] = []
-        self.refused = False
+        self.refused = self.needs_iteration = False
 
     def require(self, what: str, fact: Fact, iterations: int | None) -> None:
         """Check the size of a batched value.

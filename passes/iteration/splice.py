@@ -1,18 +1,20 @@
 """Replacement of a Loop or Scan by the nodes of its scratch graph; new bodies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import onnx
 
 from ...analysis.constants.folding import Folder
+from ...analysis.iterations.zero_iterations import ScanElements, in_doubt
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
-from ...facts.fact import Fact, is_named, is_settled
+from ...facts.fact import Fact, decided, is_named, is_settled
+from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
-from ...ir import Graph, Node, Template, Value
+from ...ir import Fold, Graph, Node, Template, Value
 from ...ops.builder import Builder
 from .batched_inputs import Feeding
-from .loop_view import declaration
+from .loop_view import LoopView, add_choice, declaration
 
 
 def is_used(graph: Graph, value: Value | None) -> bool:
@@ -157,3 +159,70 @@ def set_own_outputs(
         own.append(own_output(value, own, emit))
     body.set_outputs([*results[:first], *own], infos)
     clean(body)
+
+
+class TripCountGuard:
+    """An If around what may only run where a Loop has an iteration.
+
+    Its other branch has the outputs of the Loop without iterations.
+
+    Args:
+        loop_view: the Loop.
+        inference: the facts of the model's values.
+
+    Raises:
+        Obstacle: a scan output whose sizes without iterations are in doubt.
+    """
+
+    def __init__(self, loop_view: LoopView, inference: ShapeInference) -> None:
+        self._loop_view, self._inference = loop_view, inference
+        elements = ScanElements(loop_view.node, inference.model, inference)
+        first, count = len(loop_view.states), len(loop_view.node.outputs)
+        self._empty = [(i, elements.of(1 + i)) for i in range(first, count)]
+        for index, row in self._empty:
+            if row is None:
+                raise Obstacle(in_doubt(loop_view.scan_outputs[index - first].result))
+
+    def emit(
+        self, graph: Graph, emit_some: Callable[[Graph], Sequence[Value | None]], fold: Fold
+    ) -> list[Value | None]:
+        """Emit the If, and return the outputs of the Loop.
+
+        Args:
+            graph: the graph around the Loop.
+            emit_some: emits these outputs in a branch, where there is an iteration.
+            fold: computes nodes whose inputs are all known.
+        """
+        node = self._loop_view.node
+        outputs = enumerate(node.outputs)
+        present = {i: v for i, v in outputs if v is not None and graph.is_used(v)}
+        labels = [value.name for value in present.values()]
+        runs = self._runs(Builder(graph, fold))
+        guard, some, other = add_choice(graph, runs, labels, ("some", "none"), node.name)
+        infos = [fact_declaration(value, self._inference) for value in present.values()]
+        results, without = emit_some(some), self._without(Builder(other))
+        some.set_outputs([v for i in present if (v := results[i]) is not None], infos)
+        other.set_outputs([without[index] for index in present], infos)
+        clean(other)
+        emitted = dict(zip(present, guard.outputs, strict=True))
+        return [emitted.get(index) for index in range(len(node.outputs))]
+
+    def _runs(self, emit: Builder) -> Value:
+        """Emit the test for a first iteration."""
+        maximum, start = self._loop_view.maximum, self._loop_view.start
+        assert maximum is not None
+        some = emit.add("Greater", [maximum, emit.integer(0, "none")], "some")
+        array = None if start is None else decided(self._inference.fact(start))
+        if start is None or (array is not None and array.all()):
+            return some
+        return emit.add("And", [start, some], "some")
+
+    def _without(self, emit: Builder) -> list[Value]:
+        """Emit the outputs without iterations."""
+        states, rows = self._loop_view.states, self._loop_view.scan_outputs
+        outputs = [emit.add("Identity", [s.initial], s.argument.name) for s in states]
+        for one, (_, row) in zip(rows, self._empty, strict=False):
+            assert row is not None
+            nothing = emit.graph.add_initializer(one.result.name, row.none())
+            outputs.append(emit.add("Identity", [nothing], one.result.name))
+        return outputs

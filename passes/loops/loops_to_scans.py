@@ -22,10 +22,8 @@ from typing import ClassVar
 
 from ...analysis.iterations.block_places import is_in_block
 from ...analysis.iterations.body_inputs import condition_tensor
-from ...analysis.iterations.zero_iterations import ScanElements, in_doubt
-from ...analysis.shapes.scan_elements import ScanElement
 from ...facts.attribute_or_input import listed_numbers
-from ...facts.fact import UNKNOWN, Fact, constant_fact, decided
+from ...facts.fact import UNKNOWN, Fact, constant_fact
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.polynomial import Dimension
 from ...facts.reason import Message
@@ -35,12 +33,12 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import type_obstacle
 from ...records import record
 from ..costs.table import Costs, cost_table
-from ..iteration.loop_view import LoopView, add_choice, add_holder, move_axis, read_replaceable
+from ..iteration.loop_view import LoopView, add_holder, move_axis, read_replaceable
 from ..iteration.places import ElementRead, Selection, element_reads
 from ..iteration.splice import (
+    TripCountGuard,
     add_input,
     all_labels,
-    clean,
     drop_dead_nodes,
     fact_declaration,
     set_own_outputs,
@@ -55,9 +53,6 @@ _GUARDED_SCAN = Message(
 
 _FEW_ITERATIONS = Message(
     "few-trips", "it may make less than {trips} iterations, for which a Scan may be slower"
-)
-_NO_RANGE = Message(
-    "no-range", "its iterations must be numbered, and the opset lacks Range; convert to opset 11"
 )
 _MAY_BE_EMPTY = Message(
     "scan-may-be-empty",
@@ -106,16 +101,14 @@ class _Plan:
         iterations: its trip count, where sizes decide it; it may be negative.
         reads: the reads that become elements of scan inputs.
         numbered: true if the body reads the iteration number for anything else.
-        certain: true if there is a first iteration.
-        empty: the elements of each scan output without iterations; empty if `certain`.
+        guard: the If around it; None if there is a first iteration.
     """
 
     loop_view: LoopView
     iterations: Dimension | None
     reads: Sequence[ElementRead]
     numbered: bool
-    certain: bool
-    empty: Sequence[ScanElement]
+    guard: TripCountGuard | None
 
 
 class _Conversion:
@@ -145,20 +138,11 @@ class _Conversion:
             for read in element_reads(loop_view, self.inference)
             if self._is_scannable(read, iterations)
         ]
-        numbered, empty = _is_numbered(loop_view, reads), list[ScanElement]()
-        whole = all(self.is_whole(read.selection, iterations) for read in reads)
-        # A Scan has no iteration number: it scans a Range of them, or of the places to gather.
-        if (numbered or not reads or not whole) and self.opset < 11:
-            raise Obstacle(_NO_RANGE())
-        certain, first = self.site.is_certain, len(loop_view.states)
+        numbered = _is_numbered(loop_view, reads)
+        certain = self.site.is_certain
         require_none(None if certain or self.guard else _MAY_BE_EMPTY())
-        elements = ScanElements(loop_view.node, self.site.model, self.inference)
-        for index in range(first, first if certain else len(loop_view.node.outputs)):
-            row = elements.of(1 + index)
-            if row is None:
-                raise Obstacle(in_doubt(loop_view.scan_outputs[index - first].result))
-            empty.append(row)
-        return _Plan(loop_view, iterations, reads, numbered, certain, empty)
+        guard = None if certain else TripCountGuard(loop_view, self.inference)
+        return _Plan(loop_view, iterations, reads, numbered, guard)
 
     def _check_scannable(self, loop_view: LoopView) -> None:
         """Raise the obstacle to a Loop's states and outputs in a Scan."""
@@ -219,39 +203,14 @@ class _Conversion:
     def rewrite(self, graph: Graph, plan: _Plan) -> str:
         """Replace a Loop by a Scan, or by an If with one."""
         node = plan.loop_view.node
-        if plan.certain:
+        if plan.guard is None:
             results = self._add_scan(graph, plan, "")[: len(node.outputs)]
         else:
-            results = self._add_guard(graph, plan)
+            results = plan.guard.emit(
+                graph, lambda some: self._add_scan(some, plan, "_scan"), self.fold
+            )
         replace_outputs(graph, node, results)
-        return _SCAN() if plan.certain else _GUARDED_SCAN()
-
-    def _add_guard(self, graph: Graph, plan: _Plan) -> Sequence[Value | None]:
-        """Emit an If of the Scan and of the Loop's outputs without iterations."""
-        loop_view, node = plan.loop_view, plan.loop_view.node
-        present = {i: value for i, value in enumerate(node.outputs) if value is not None}
-        runs = self._runs(Builder(graph, self.fold), loop_view)
-        labels = [value.name for value in present.values()]
-        guard, some, other = add_choice(graph, runs, labels, ("some", "none"), node.name)
-        outputs = iter(guard.outputs)
-        infos = [fact_declaration(value, self.inference) for value in present.values()]
-        scanned = self._add_scan(some, plan, "_scan")
-        without = _without_iterations(Builder(other), plan)
-        some.set_outputs([v for i in present if (v := scanned[i]) is not None], infos)
-        other.set_outputs([without[index] for index in present], infos)
-        clean(other)
-        return [None if value is None else next(outputs) for value in node.outputs]
-
-    def _runs(self, emitter: Builder, loop_view: LoopView) -> Value:
-        """Emit the test for a first iteration."""
-        assert loop_view.maximum is not None
-        zero = emitter.integer(0, "none")
-        some = emitter.add("Greater", [loop_view.maximum, zero], "some")
-        start = loop_view.start
-        array = None if start is None else decided(self.inference.fact(start))
-        if start is None or (array is not None and array.all()):
-            return some
-        return emitter.add("And", [start, some], "some")
+        return _SCAN() if plan.guard is None else _GUARDED_SCAN()
 
     def _add_scan(self, graph: Graph, plan: _Plan, suffix: str) -> Sequence[Value | None]:
         """Emit the Scan for a Loop, and return its outputs."""
@@ -340,18 +299,6 @@ def _squeezes(node: Node, axis: int) -> bool:
         for v in node.inputs
     ]
     return listed_numbers(node, facts, "axes", 1) == [axis]
-
-
-def _without_iterations(emitter: Builder, plan: _Plan) -> list[Value]:
-    """Emit the outputs of a Loop without iterations."""
-    outputs = [
-        emitter.add("Identity", [state.initial], state.argument.name)
-        for state in plan.loop_view.states
-    ]
-    for one, row in zip(plan.loop_view.scan_outputs, plan.empty, strict=False):
-        nothing = emitter.graph.add_initializer(one.result.name, row.none())
-        outputs.append(emitter.add("Identity", [nothing], one.result.name))
-    return outputs
 
 
 class ScanSources:

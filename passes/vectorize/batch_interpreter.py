@@ -290,6 +290,7 @@ class NodeBatcher(abc.ABC):
                 repeated = self.feeding.every(operand, node.label, self.emit)
                 results[index] = Operand(repeated, True, operand.fact)
         if not any(operand is not None and operand.batched for operand in results):
+            self.feeding.memory.needs_iteration = True
             raise Unbatchable(f"holds {node}, which must not run where there are no iterations")
         return results
 

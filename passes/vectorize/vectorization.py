@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
@@ -12,7 +13,7 @@ from ..iteration.dependence_graph import DependenceGraph, Write
 from ..iteration.iterations import IterationMemory, ZeroIterationSizes
 from ..iteration.loop_view import LoopView, ScanOutput, State
 from ..iteration.places import Places
-from ..iteration.splice import is_used, propagate_facts, set_results, splice
+from ..iteration.splice import TripCountGuard, is_used, propagate_facts, set_results, splice
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_outputs
 from ..utils.stacked_rows import read_rows
@@ -41,6 +42,7 @@ class Vectorization:
         inference: the facts of the model's values.
         memory: the limits of batched values.
         exact: true if floats must be added and multiplied in the order of the loop.
+        certain: true if there is a first iteration where the batched form runs.
 
     Attributes:
         facts: the facts of spliced values, with sizes by number or name besides the trip count.
@@ -56,13 +58,14 @@ class Vectorization:
         inference: ShapeInference,
         memory: IterationMemory,
         exact: bool = False,
+        certain: bool = False,
     ) -> None:
         self.loop_view = loop_view
         self.graph = loop_view.around
         self._inference = inference
         self.feeding = Feeding(loop_view, inference, memory, exact)
         most = self.feeding.most_dimension if loop_view.node.is_op("SequenceMap") else None
-        certain = most is not None and most.less(1) is False
+        certain = certain or (most is not None and most.less(1) is False)
         self._certain = certain or loop_view.runs_certainly(inference)
         self.residual = ResidualOutputs(loop_view, self.feeding, self._certain)
         self.batcher = Batcher(
@@ -164,6 +167,14 @@ class Vectorization:
             self._loop = rebuild(self.plan)
 
     # Splicing ------------------------------------------------------------------------------------
+
+    def splice_guarded(self, guard: TripCountGuard) -> None:
+        """Replace the Loop by an If around what has no residual loop."""
+        outputs = iter(self.feeding.emit.graph.outputs)
+        results = [next(outputs) if flag else None for flag in self._used]
+        fold = Folder(self._inference.model).fold
+        emitted = guard.emit(self.graph, lambda some: splice(self.feeding, results, some), fold)
+        replace_outputs(self.graph, self.loop_view.node, emitted)
 
     def splice(self, graph: Graph) -> Node | None:
         """Replace the Loop or Scan, and return the residual loop, if any."""

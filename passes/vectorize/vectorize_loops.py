@@ -21,11 +21,16 @@ from ...ops.partial_axes import ORDERED
 from ...records import field, record, replace
 from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
 from ..iteration.loop_view import LoopView, read, read_map, read_tensors
+from ..iteration.splice import TripCountGuard
 from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}")
 _AT_ONCE = Message("vectorized", "all iterations are computed at once")
+_GUARDED = Message(
+    "vectorized-under-if",
+    "all iterations are computed at once, in an If as there may be no iterations",
+)
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -51,6 +56,7 @@ class VectorizeLoops(SitePass):
     keeps_sizes: ClassVar[bool] = True  # it asks by itself: an outer loop may go with its inner one
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
+    adds: ClassVar[tuple[str, ...]] = ("If",)
 
     @property
     def exactness(self) -> Equality:
@@ -66,31 +72,30 @@ class VectorizeLoops(SitePass):
             doubt = constructs_in_doubt(site.model, inference).get(node)
             if doubt is not None:
                 raise Obstacle(doubt)
-        changes = [read_tensors(body, inference) for body in node.graphs()]
-        if any(changes):
-            site.rewritten(_ROWS())
-            for body in node.graphs():  # of rows, more is known than of parts
-                inference.forget_inside(body)
+        _read_tensors(site)
         loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
             vectorization = Vectorization(loop_view, inference, memory, self.exact)
             if vectorization.distribution.inside:
+                if memory.needs_iteration and self._guard(site, loop_view, bounds):
+                    return
                 offer = self._offer(loop_view, inference, memory)
             growth = memory.growth(vectorization.feeding.most_dimension)
             loop = vectorization.splice(site.graph)
         except (Unbatchable, RewriteError) as reason:
+            if memory.needs_iteration and self._guard(site, loop_view, bounds):
+                return
             offer = self._offer(loop_view, inference, memory)
             raise Obstacle(_NOT_BATCHED(str(reason)) + offer) from reason
         if site.graph.holder is None:
             context.analyses.facts |= vectorization.facts
         site.visits.revisits |= vectorization.feeding.adds_loops
-        defined = vectorization.feeding.defined
-        if defined:
-            site.rewritten(BY_DEFINITION(operators=", ".join(defined)))
-        if vectorization.feeding.of_rows:
-            site.rewritten(OF_ROWS(operators=", ".join(vectorization.feeding.of_rows)))
+        feeding = vectorization.feeding
+        for message, names in ((BY_DEFINITION, feeding.defined), (OF_ROWS, feeding.of_rows)):
+            if names:
+                site.rewritten(message(operators=", ".join(names)))
         if loop is None:
             site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
             return
@@ -98,6 +103,26 @@ class VectorizeLoops(SitePass):
         if node.op in context.offers:
             context.offers[loop.op] = context.offers.pop(node.op)
         context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
+
+    def _guard(self, site: Site, loop_view: LoopView, bounds: MemoryBounds) -> bool:
+        """Vectorize all of a Loop under an If, so that no node runs without iterations."""
+        from .vectorization import Vectorization
+
+        inference = site.inference
+        if not site.node.is_op("Loop"):
+            return False
+        memory = IterationMemory(loop_view, inference, bounds)
+        try:
+            guard = TripCountGuard(loop_view, inference)
+            vectorization = Vectorization(loop_view, inference, memory, self.exact, certain=True)
+        except (Obstacle, RewriteError):
+            return False
+        if vectorization.distribution.inside:
+            return False
+        vectorization.splice_guarded(guard)
+        site.visits.revisits |= vectorization.feeding.adds_loops
+        site.rewritten(_GUARDED())
+        return True
 
     def _offer(
         self, loop_view: LoopView, inference: ShapeInference, memory: IterationMemory
@@ -125,6 +150,15 @@ class VectorizeLoops(SitePass):
         except (Unbatchable, RewriteError):
             return False
         return not trial.distribution.inside
+
+
+def _read_tensors(site: Site) -> None:
+    """Read rows of tensors in the bodies where these read elements of sequences."""
+    changes = [read_tensors(body, site.inference) for body in site.node.graphs()]
+    if any(changes):
+        site.rewritten(_ROWS())
+        for body in site.node.graphs():  # of rows, more is known than of parts
+            site.inference.forget_inside(body)
 
 
 def _reduces(loop_view: LoopView) -> bool:

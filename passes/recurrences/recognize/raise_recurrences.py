@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ....analysis.constants.folding import Folder
 from ....analysis.shapes.inference import ShapeInference
 from ....facts.notions import Equality
 from ....facts.obstacle import Obstacle
@@ -24,9 +26,15 @@ from ....ir.option_names import by
 from ....ops.batching import Unbatchable
 from ....records import record
 from ...base import INEXACT
-from ...iteration.iterations import ZeroIterationSizes
+from ...iteration.iterations import IterationMemory, MemoryBounds, ZeroIterationSizes
 from ...iteration.loop_view import LoopView, read
-from ...iteration.splice import copy_results, is_used, keep_results, propagate_facts
+from ...iteration.splice import (
+    TripCountGuard,
+    copy_results,
+    is_used,
+    keep_results,
+    propagate_facts,
+)
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
 from ...utils.replace_all_uses import replace_outputs
@@ -36,6 +44,7 @@ from .options import RaiseOptions
 if TYPE_CHECKING:
     from .recurrence import AllIterations
 
+_CELLS = ("RNN", "GRU", "LSTM")
 _NO_CELL = Message("no-recurrence", "it {cause}")
 _NO_SHORTER = Message(
     "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its iterations"
@@ -64,7 +73,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     predicate: ClassVar[Message] = _NO_CELL
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
-    adds: ClassVar[tuple[str, ...]] = ("RNN", "GRU", "LSTM", "Loop")
+    adds: ClassVar[tuple[str, ...]] = (*_CELLS, "Loop", "If")
 
     @property
     def exactness(self) -> Equality:
@@ -80,14 +89,24 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         if count_loop(graph, node, inference):
             site.rewritten(COUNTED())
         loop_view = read(node)
-        iterations, results = self.raise_loop(graph, loop_view, inference, site.is_certain)
+        bounds, guard = MemoryBounds(self.max_bytes, self.row_bytes), None
+        memory = IterationMemory(loop_view, inference, bounds)
+        try:
+            iterations, results = self.raise_loop(
+                graph, loop_view, inference, site.is_certain, memory
+            )
+        except Unbatchable:
+            if not memory.needs_iteration or not node.is_op("Loop"):
+                raise
+            guard = TripCountGuard(loop_view, inference)
+            iterations, results = self.raise_loop(graph, loop_view, inference, True)
         what = " and ".join(raised.what for raised in iterations.replacements)
         most, size = iterations.feeding.most_iterations, len(iterations.emit.graph)
         bounded = self.straight or self.exact
         if bounded and most is not None and size >= most * len(loop_view.body):
             raise Obstacle(_NO_SHORTER(recurrence=what))
         if self.exact and not all(raised.exact for raised in iterations.replacements):
-            cells, opset = iterations.emit.graph.nodes_of("RNN", "GRU", "LSTM"), graph.root.opset()
+            cells, opset = iterations.emit.graph.nodes_of(*_CELLS), graph.root.opset()
             if context.supports and not all(context.supports(n.op_type, opset) for n in cells):
                 raise Obstacle(_UNSUPPORTED(recurrence=what))
             way = by(f"--passes '{self._inexact()}'")
@@ -95,8 +114,12 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise Obstacle(context.offers[node.op])
         loops = iterations.emit.graph.nodes_of("Loop")
         site.visits.revisits |= not all(map(joins_rows, loops))
-        copies = copy_results(iterations.feeding, results, graph)
-        propagate_facts(iterations.feeding, copies)
+        if guard is None:
+            copies = copy_results(iterations.feeding, results, graph)
+            propagate_facts(iterations.feeding, copies)
+        else:
+            fold = Folder(inference.model).fold
+            copies = guard.emit(graph, partial(copy_results, iterations.feeding, results), fold)
         replace_outputs(graph, node, copies[: len(node.outputs)])
         parts: list[Reason] = [_RAISED(recurrence=what)]
         if iterations.doubles and most is None:
@@ -114,7 +137,12 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         return f"straighten{{{','.join(f'{name}={value}' for name, value in options.items())}}}"
 
     def raise_loop(
-        self, graph: Graph, loop_view: LoopView, inference: ShapeInference, certain: bool
+        self,
+        graph: Graph,
+        loop_view: LoopView,
+        inference: ShapeInference,
+        certain: bool,
+        memory: IterationMemory | None = None,
     ) -> tuple[AllIterations, list[Value | None]]:
         """Emit the operators that replace a Loop or Scan in a scratch graph.
 
@@ -146,7 +174,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise_fraction,
         )
         raisers = [*steps, raise_repeated, raise_cell]
-        iterations = AllIterations(loop_view, inference, self, certain, raisers)
+        iterations = AllIterations(loop_view, inference, self, certain, raisers, memory)
         if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")
         dropped = ZeroIterationSizes(loop_view, inference)
@@ -161,7 +189,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         ]
         scratch = iterations.emit.graph
         keep_results(scratch, results)
-        for node in scratch.nodes_of("RNN", "GRU", "LSTM"):
+        for node in scratch.nodes_of(*_CELLS):
             read = [v if v is not None and scratch.is_used(v) else None for v in node.outputs]
             scratch.set_node_outputs(node, read)
         return iterations, results

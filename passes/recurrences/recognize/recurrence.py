@@ -194,8 +194,10 @@ class AllIterations(Batcher):
         loop_view, inference, options: the Loop or Scan, and those of the pass.
         certain: true if there is a first iteration for all inputs.
         raisers: the raisers, in the order of trial.
+        memory: the limits of batched values; those of the options if None.
 
     Attributes:
+        raisers: the same.
         replacements: the emitted operators, with the values of their states.
         doubles: true if steps of doubling distance are among them.
 
@@ -210,15 +212,16 @@ class AllIterations(Batcher):
         options: RaiseOptions,
         certain: bool,
         raisers: Iterable[Raiser],
+        memory: IterationMemory | None = None,
     ) -> None:
         self.options = options
-        self._raisers = tuple(raisers)
+        self.raisers = tuple(raisers)
         self._finals: dict[State, Value] = {}
         self._solved: dict[Value, tuple[State, Value, Value | None]] = {}
         self.replacements: list[Replacement] = []
         self.doubles = False
         bounds = MemoryBounds(options.max_bytes, options.row_bytes)
-        memory = IterationMemory(loop_view, inference, bounds)
+        memory = memory or IterationMemory(loop_view, inference, bounds)
         feeding = Feeding(loop_view, inference, memory, options.exact)
         super().__init__(loop_view, feeding, feeding.same, certain, compute_nested)
         self._solve_all()
@@ -306,7 +309,7 @@ class AllIterations(Batcher):
         reasons: list[str] = []
         slots = [v for s in recurrence.states for v in (s.argument, s.result, s.final)]
         with readers_of(self.emit, slots):
-            for raiser in self._raisers:
+            for raiser in self.raisers:
                 try:
                     replacement = raiser(recurrence)
                     break
