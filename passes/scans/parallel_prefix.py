@@ -10,6 +10,7 @@ row that changes nothing is known (itself, for Max), a step without a Loop takes
     y = Op (Concat <axis = 0> (same[:k], x[:-k]), x)
 
 If a row may be joined twice, as by Max, few steps join the rows of blocks, and the others blocks.
+Truth values are counted instead: Or holds where the running sum of the true ones is not 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from ...facts.fact import Fact
 from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
-from ...ops.schema_queries import MIN_OF_INTEGERS
+from ...ops.schema_queries import MIN_OF_INTEGERS, is_defined
 from ...records import record
 from ..iteration.loop_view import add_holder, declaration, scalar_declaration
 
@@ -55,6 +56,10 @@ _NEUTRAL = {"Add": 0, "Mul": 1}
 
 Monoid = Callable[[Builder, Sequence[Value], Sequence[Value], Value], Sequence[Value]]
 """An associative operation: a builder, the earlier rows, the later ones, and their distance."""
+
+
+_COUNTED = ("And", "Or", "Xor")
+"""The operators on truth values whose result follows from the number of true or false ones."""
 
 
 @record(frozen=True)
@@ -123,6 +128,10 @@ def parallel_prefix(
             time; None for all earlier rows. It needs an open maximum.
         axis: the axis of the rows, 0 for an operation of one operator.
     """
+    if isinstance(monoid, OneOperator) and reach is None and is_defined("CumSum", emit.opset):
+        kind = monoid.op.op_type
+        if kind in _COUNTED:
+            return [_by_count(emit, kind, rows[0], axis)]
     if most is None and not straight:
         return _by_loop(emit, monoid, rows, facts, first, reach, axis)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT
@@ -130,6 +139,17 @@ def parallel_prefix(
         return [_in_blocks(emit, monoid, rows[0], facts[0])]
     distances = [d for d in DISTANCES[first:STRAIGHT_STEPS] if most is None or d < most]
     return _straight(emit, monoid, rows, facts, distances, axis)
+
+
+def _by_count(emit: Builder, kind: str, rows: Value, axis: int) -> Value:
+    """Emit the And, Or or Xor of all truth values up to each, by counting."""
+    flags = emit.add("Not", [rows], "flags") if kind == "And" else rows
+    counts = emit.add("Cast", [flags], "counts", to=onnx.TensorProto.INT64)
+    counts = emit.running_sum(counts, "counts", axis)
+    if kind == "Xor":
+        counts = emit.add("Mod", [counts, emit.integer(2, "two")], "counts")
+    some = emit.add("Cast", [counts], "some", to=onnx.TensorProto.BOOL)
+    return emit.add("Not", [some], "all") if kind == "And" else some
 
 
 def _in_blocks(emit: Builder, monoid: Monoid, rows: Value, fact: Fact) -> Value:

@@ -157,6 +157,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         from .composed_steps import raise_step
         from .finite_states import raise_finite
         from .fractions import raise_fraction
+        from .frozen_states import raise_frozen
         from .images import raise_image
         from .matrix_steps import raise_matrices
         from .observations import raise_observed
@@ -173,7 +174,9 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise_image,
             raise_fraction,
         )
-        raisers = [*steps, raise_repeated, raise_cell]
+        raisers = [*steps, raise_repeated, raise_frozen, raise_cell]
+        if self.exact:
+            raisers.insert(0, raise_frozen)
         iterations = AllIterations(loop_view, inference, self, certain, raisers, memory)
         if not iterations.replacements:
             raise Unbatchable("carries nothing that an operator could compute")

@@ -14,10 +14,10 @@ from straightline.passes.scans.parallel_prefix import OneOperator, joins_rows, p
 FIRST_LEFT = "g (float[N, 2, 2] x) => (float[N, 2, 2] y) { y = Identity (x) }"
 
 
-def doubled(op_type, most, opset=17, straight=False):
+def doubled(op_type, most, opset=17, straight=False, text=FIRST_LEFT):
     """A model of what the operator makes of the rows of x."""
     head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
-    model = ir.load(onnx.parser.parse_model(head + FIRST_LEFT))
+    model = ir.load(onnx.parser.parse_model(head + text))
     (x,) = model.graph.inputs
     fact = ShapeInference(model).fact(x)
     row = Fact(fact.elem_type, fact.shape[1:])
@@ -42,6 +42,20 @@ def test_all_rows_up_to_each(op_type, most, opset):
         expected = np.array(list(itertools.accumulate(x, combine)), np.float32)
         for run in (reference.run, run_in_onnxruntime):
             np.testing.assert_array_equal(run(model, {"x": x})[0], expected)
+
+
+@pytest.mark.parametrize("op_type", ["And", "Or", "Xor"])
+@pytest.mark.parametrize("most", [None, 5])
+def test_truth_values_are_counted(op_type, most):
+    text = FIRST_LEFT.replace("float", "bool")
+    model = doubled(op_type, most, text=text)
+    assert "Loop" not in op_types(model) and len(op_types(model)) <= 6
+    combine = {"And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor}[op_type]
+    for count in (0, 1, 2, 5):
+        x = np.random.default_rng(count).random((count, 2, 2)) < 0.5
+        expected = np.array(list(itertools.accumulate(x, combine)), np.bool_)
+        for run in (reference.run, run_in_onnxruntime):
+            np.testing.assert_array_equal(run(model, {"x": x})[0], expected.reshape(x.shape))
 
 
 @pytest.mark.parametrize("op_type", ["Max", "Add"])

@@ -69,7 +69,7 @@ def test_an_infinity_stays_where_it_is():
 @table(
     ("two = Constant <value_float = 2.0> () t = Mul (s, two) s2 = Max (t, e)", "overflow"),
     ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
-    ("g = Less (s, nil) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)", "selects by it"),
+    ("g = Less (s, e) t = Mul (s, half) u = Add (t, e) s2 = Where (g, u, s)", "selects by it"),
     ("t = Div (e, s) s2 = Add (t, e)", "divides"),
 )
 def test_near_misses(body, why):
