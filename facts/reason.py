@@ -77,6 +77,17 @@ class Reason(str):
         """The sentences that name what decides the matter; all, where none does."""
         return Reason.join([part for part in self.parts if part.is_deciding] or self.parts)
 
+    @property
+    def obstacle(self) -> Reason:
+        """The sentence of the highest rank, with all options; in brief, where none has a rank."""
+        ranks = [MESSAGES[part.code].rank if part.code in MESSAGES else 0 for part in self.parts]
+        if not any(ranks):
+            return self.brief
+        first = self.parts[ranks.index(max(ranks))]
+        others = self.parts if max(ranks) < FINAL else (first,)
+        options = dict.fromkeys(option for part in others for option in part.options)
+        return Reason(first.plain, first.code, first.arguments, tuple(options))
+
     @classmethod
     def join(cls, texts: Iterable[str]) -> Reason:
         """Join sentences, each once: with the code of the first one, and the arguments of all."""
@@ -90,6 +101,9 @@ class Reason(str):
         return cls(plain, parts[0].code, arguments, tuple(options), parts)
 
 
+FINAL = 3
+"""The lowest rank of an obstacle that no option of another one removes."""
+
 MESSAGES: dict[str, Message] = {}
 """Every template by its code."""
 
@@ -102,10 +116,13 @@ class Message:
         code: its name, which stays the same when the words change.
         template: the sentence; `cause` stands for the sentence or phrase that explains it, and `s`
             for the ending of a plural.
+        rank: the obstacle of the pass of the highest rank decides that a construct stays; 0 for
+            obstacles that all count.
     """
 
     code: str
     template: str
+    rank: int = 0
 
     def __post_init__(self) -> None:
         """Register the template."""

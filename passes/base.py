@@ -38,7 +38,7 @@ _MANY_NODES = 500
 
 Each copy has kernels of its own, which leave the cache before the next run; a loop reuses one set.
 """
-INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}")
+INEXACT = Message("recurrence-inexact", "it could be {recurrence}: {option}", rank=3)
 _MANY = Message(
     "many-copies",
     "onnxruntime runs so many nodes ({nodes}) at 0.4 to 1.1 of the loop's speed; {option} keeps the"

@@ -53,8 +53,8 @@ class Remark:
 
     @property
     def brief(self) -> "Remark":
-        """The remark with its deciding reasons alone."""
-        return dataclasses.replace(self, reason=self.sentence.brief)
+        """The remark with its one obstacle."""
+        return dataclasses.replace(self, reason=self.sentence.obstacle)
 
     @property
     def code(self) -> str:

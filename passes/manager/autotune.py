@@ -41,7 +41,9 @@ _LARGE = Message(
     "a form that would run faster on small inputs needs {memory}; allow it with {option}",
 )
 _COSTLY = Message(
-    "raised-form-slower", "an operator could compute it, and by the costs a run would take longer"
+    "raised-form-slower",
+    "an operator could compute it, and by the costs a run would take longer",
+    rank=3,
 )
 _CLEAR = 0.7
 """The largest ratio of run times by which running both branches of an If is clearly faster."""

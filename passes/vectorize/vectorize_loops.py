@@ -25,7 +25,7 @@ from ..iteration.splice import TripCountGuard
 from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass
 
-_NOT_BATCHED = Message("not-vectorized", "it {cause}")
+_NOT_BATCHED = Message("not-vectorized", "it {cause}", rank=1)
 _AT_ONCE = Message("vectorized", "all iterations are computed at once")
 _GUARDED = Message(
     "vectorized-under-if",

@@ -64,6 +64,23 @@ def test_the_deciding_input_comes_first():
     assert other.brief == other and ranked + "" == ranked
 
 
+def test_the_obstacle_of_the_most_capable_pass_is_the_one_sentence():
+    """A recurrence stays for what it computes, whatever else would have to be known."""
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+        g (int64 n, uint32 s0) => (uint32 s) <bool go = {1}, uint32 a = {5}> {
+            s = Loop (n, go, s0) <body = f (int64 i, bool c, uint32 p) => (bool d, uint32 q) {
+                d = Identity (c) h = BitShift <direction = "LEFT"> (p, a) q = BitwiseXor (h, p) }>
+        }"""
+    (left,) = sl.transform(as_model(text), verify=False).left
+    assert len(left.sentence.parts) == 3
+    assert str(left.brief.reason) == (
+        "it carries 'p', which no operator computes: BitShift 's/h' computes the next value;"
+        " decide it with --set n=... (values= in Python)"
+    )
+    final = Reason("is slower", "raised-form-slower")
+    assert Reason.join([final, *left.sentence.parts]).obstacle == "is slower"
+
+
 def test_text_is_appended_before_the_options():
     reason = Reason("on n", "n", {"depends_on": ["n"]}, ["--selects"]) + ", and more"
     assert reason == "on n, and more; decide it with --selects (selects=True in Python)"

@@ -45,11 +45,21 @@ if TYPE_CHECKING:
     from .recurrence import AllIterations
 
 _CELLS = ("RNN", "GRU", "LSTM")
-_NO_CELL = Message("no-recurrence", "it {cause}")
+_NO_CELL = Message("no-recurrence", "it {cause}", rank=2)
+_NOTHING = Message("no-state", "it carries nothing that an operator could compute")
 _NO_SHORTER = Message(
-    "recurrence-no-shorter", "it could be {recurrence}, which is no shorter than its iterations"
+    "recurrence-no-shorter",
+    "it could be {recurrence}, which is no shorter than its iterations",
+    rank=3,
 )
-_UNSUPPORTED = Message("recurrence-unsupported", "it could be {recurrence}, which the target lacks")
+_UNSUPPORTED = Message(
+    "recurrence-unsupported", "it could be {recurrence}, which the target lacks", rank=3
+)
+_FEW = Message(
+    "loop-over-distances",
+    "its iterations are few, since it joins rows at doubling distances",
+    rank=3,
+)
 _RAISED = Message("recurrence-raised", "is now {recurrence}")
 _STRAIGHT = Message(
     "straight-steps",
@@ -62,6 +72,10 @@ _LOOPED = Message(
     " {most} at 1,000, where it ran {many}",
 )
 _ONE_LOOP = "--passes 'straighten{straight=false}'"
+
+
+class _NoStateError(Unbatchable):
+    """A loop without a state that an operator computes."""
 
 
 @record(frozen=True)
@@ -84,7 +98,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
         """Raise the recurrences of one construct."""
         graph, node, inference, context = site.graph, site.node, site.inference, site.context
         if joins_rows(node):  # of this pass, or one that does the same
-            return
+            raise Obstacle(_FEW())
         context.offers.pop(node.op, None)
         if count_loop(graph, node, inference):
             site.rewritten(COUNTED())
@@ -95,6 +109,8 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             iterations, results = self.raise_loop(
                 graph, loop_view, inference, site.is_certain, memory
             )
+        except _NoStateError as none:
+            raise Obstacle(_NOTHING()) from none
         except Unbatchable:
             if not memory.needs_iteration or not node.is_op("Loop"):
                 raise
@@ -179,7 +195,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raisers.insert(0, raise_frozen)
         iterations = AllIterations(loop_view, inference, self, certain, raisers, memory)
         if not iterations.replacements:
-            raise Unbatchable("carries nothing that an operator could compute")
+            raise _NoStateError("carries nothing that an operator could compute")
         dropped = ZeroIterationSizes(loop_view, inference)
         results = [
             *(iterations.final(s) if is_used(graph, s.final) else None for s in loop_view.states),
