@@ -9,8 +9,6 @@ of its own, of any other form. The truth value may also be a comparison of s wit
 value, s' = Where (Less (s, limit), f (s, x), s), which stays as it is once s does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import onnx

@@ -1,5 +1,3 @@
-"""States that a truth value freezes: early exits, holds, sums up to a limit."""
-
 import numpy as np
 import pytest
 from harness import assert_rewrites
