@@ -5,8 +5,7 @@
     y = Add (x, Unsqueeze <axes = [1]> (b))
 """
 
-from .node_draft import NodeDraft
-from .registry import upgrade
+from .registry import NodeDraft, upgrade
 
 BY_SHAPES = 7
 """The opset from which on shapes alone decide how operands meet."""

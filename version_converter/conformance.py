@@ -3,8 +3,7 @@
 from typing import Any
 
 from ..ops.schema_queries import Schema, default_of, formals, schema_at, type_fault
-from .node_draft import NodeDraft
-from .registry import ADDED_VALUES, HARMLESS
+from .registry import ADDED_VALUES, HARMLESS, NodeDraft
 from .schemas import takes_all
 
 _IN_PLACE = "consumed_inputs"

@@ -20,8 +20,7 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function, with_inner
 from .narrow_constants import widen_constants
-from .node_draft import NodeDraft
-from .registry import INEXACT_BODIES, adapt, expand_longer_form, has_adapter
+from .registry import INEXACT_BODIES, NodeDraft, adapt, expand_longer_form, has_adapter
 from .schemas import REVIEWED, first_opset
 from .subgraph_extraction import drop_unread
 from .types import Types, shape_of

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from .form import writes
-from .node_draft import NodeDraft
-from .registry import downgrade
+from .registry import NodeDraft, downgrade
 
 NEGATIVE_AXES = 11
 """The opset from which negative axes count from the back."""

@@ -13,7 +13,7 @@ import onnx
 from ..ir import Value
 from .attribute_to_input import MOVES, apply_moves
 from .form import Concern, OperatorForm, always
-from .node_draft import NodeDraft
+from .node_draft import NodeDraft as NodeDraft  # noqa: PLC0414, adapters import it from here
 
 AdapterResult = Sequence[Value | None] | None
 """The values that replace a node's outputs; None where its draft does."""

@@ -9,8 +9,7 @@
 import numpy as np
 
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 from ..snippets import length_of
 
 negative_axes("ArgMax", "ArgMin", axis=Axis("axis"))

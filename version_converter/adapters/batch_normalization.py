@@ -14,8 +14,7 @@
 import onnx
 
 from ..form import OperatorForm
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, upgrade
 
 _TRAINING_OUTPUTS = 5
 

@@ -4,8 +4,7 @@
 - 22: bfloat16.
 """
 
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade
 
 # It gives 1 where the number drawn is greater than the probability.
 INEXACT_BODIES.add("Bernoulli")

@@ -14,8 +14,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 _INT64, _UINT64 = onnx.TensorProto.INT64, onnx.TensorProto.UINT64
 _HALF = 2**32

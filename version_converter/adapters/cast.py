@@ -16,8 +16,7 @@
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import downgrade, harmless, upgrade
+from ..registry import NodeDraft, downgrade, harmless, upgrade
 
 
 @upgrade(6, "Cast")

@@ -12,8 +12,7 @@ import onnx
 
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes, single
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form, upgrade
 from ..snippets import is_float, pick
 
 

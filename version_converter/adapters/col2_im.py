@@ -13,8 +13,7 @@ import math
 import numpy as np
 
 from ...ir import Array
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 _MOST_PLACES = 1 << 20
 

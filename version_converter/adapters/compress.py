@@ -10,8 +10,7 @@ import math
 import numpy as np
 
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 negative_axes("Compress", axis=Axis("axis"))
 

@@ -7,8 +7,7 @@
 """
 
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import upgrade
+from ..registry import NodeDraft, upgrade
 
 negative_axes("Concat", axis=Axis("axis"))
 

@@ -13,8 +13,7 @@
 """
 
 from ...ir import Function, Tensor, constant_operator
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 
 
 @downgrade(9, "Constant")

@@ -11,8 +11,7 @@
 import numpy as np
 import onnx
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 
 
 @downgrade(9, "ConstantOfShape")

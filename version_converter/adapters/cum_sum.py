@@ -15,8 +15,7 @@ import onnx
 from ...facts.types import INTEGER_BITS
 from ...ir import Graph, Node, Operator, Value, empty_header
 from ..loops import counted_loop
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import length_of, numbers_below
 
 _SCAN = 8

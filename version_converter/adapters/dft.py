@@ -8,8 +8,7 @@ import numpy as np
 
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 move_attributes(20, "DFT", moves=[Move("axis", 2, "scalar int", absent=-2)])
 

@@ -10,8 +10,7 @@
 
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, harmless, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, harmless, upgrade
 
 
 @upgrade(7, "Dropout")

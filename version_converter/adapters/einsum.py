@@ -13,8 +13,7 @@ import numpy as np
 from ...facts.polynomial import Dimension
 from ...ir import Value
 from ..flat_indices import rows
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import length_of, numbers_below
 
 _FIRST_OF_ELLIPSIS = 0x100

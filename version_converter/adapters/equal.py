@@ -11,8 +11,7 @@ import numpy as np
 import onnx
 
 from ..attribute_broadcasting import broadcasts_by_attribute
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form
 from ..snippets import halves, is_float
 from ..via_wider_type import SHORT, Detour, compute_via
 

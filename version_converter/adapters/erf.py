@@ -7,8 +7,7 @@
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import polynomial, scalar
 
 # Minimax fits: of erf (x) / x in x^2 up to 1, to 1.2e-9 of it; of log (1 - erf (x)) from 1 to 4,

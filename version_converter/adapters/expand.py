@@ -4,8 +4,7 @@
 - 13: bfloat16.
 """
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import tile
 from ..types import shape_text
 

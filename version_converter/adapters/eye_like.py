@@ -8,8 +8,7 @@ import numpy as np
 import onnx
 
 from ..constants import is_small
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import length_of, numbers_below
 
 

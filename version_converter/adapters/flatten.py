@@ -16,8 +16,7 @@ import onnx
 
 from ...ir import Value
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import from_halves, halves
 from ..via_wider_type import WORDS
 

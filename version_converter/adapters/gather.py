@@ -8,8 +8,7 @@
 import numpy as np
 
 from ..flat_indices import as_int64, depth_of, flat_index, places_of_elements, rows
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 
 @longer_form(11, "GatherND")

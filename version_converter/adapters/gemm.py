@@ -10,8 +10,7 @@
 import numpy as np
 
 from ..form import writes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form, upgrade
 
 
 @upgrade(7, "Gemm", where=writes("broadcast"))

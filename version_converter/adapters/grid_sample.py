@@ -6,8 +6,7 @@
 """
 
 from ..grid_sampling import sample
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form, upgrade
 
 _SAMPLING = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
 """The modes of GridSample before opset 20, and from it on."""

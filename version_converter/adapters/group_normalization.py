@@ -7,8 +7,7 @@
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade, upgrade
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade, upgrade
 from ..snippets import mean_and_deviations, with_epsilon
 
 # It subtracts the square of the mean from the mean of the squares.

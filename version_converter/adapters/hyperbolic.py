@@ -7,8 +7,7 @@
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import scalar
 
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE

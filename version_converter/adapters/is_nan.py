@@ -8,8 +8,7 @@
 import numpy as np
 import onnx
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 from ..via_wider_type import EIGHT_BITS, Detour, compute_via
 
 compute_via(20, "IsNaN", row=Detour(EIGHT_BITS, onnx.TensorProto.FLOAT, outputs=()))

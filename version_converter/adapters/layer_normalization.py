@@ -5,8 +5,7 @@
 
 import onnx
 
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade
 from ..snippets import mean_and_deviations, require_unidirectional, with_epsilon
 
 INEXACT_BODIES.add("LayerNormalization")

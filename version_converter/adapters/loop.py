@@ -22,8 +22,7 @@ import numpy as np
 import onnx
 
 from ...ir import Operator
-from ..node_draft import NodeDraft
-from ..registry import downgrade
+from ..registry import NodeDraft, downgrade
 
 _NUMBER = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, ())
 

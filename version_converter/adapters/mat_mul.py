@@ -7,8 +7,7 @@
 import onnx
 
 from ...facts.types import INTEGER_BITS
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import from_halves, halves
 
 _T = onnx.TensorProto

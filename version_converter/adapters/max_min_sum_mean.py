@@ -11,8 +11,7 @@ import functools
 import numpy as np
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form
 from ..snippets import is_float, pick, tile
 
 

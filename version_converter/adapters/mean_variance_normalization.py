@@ -6,8 +6,7 @@
 
 import numpy as np
 
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade, upgrade
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade, upgrade
 from ..snippets import mean_and_deviations
 
 _LEAST = 1e-9

@@ -8,8 +8,7 @@
 import numpy as np
 import onnx
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 from ..via_wider_type import SHORT, Detour, compute_via
 
 _T = onnx.TensorProto

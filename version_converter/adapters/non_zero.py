@@ -22,8 +22,7 @@ import onnx
 
 from ...ir import Graph, Value
 from ..loops import counted_loop
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form
 from ..snippets import axis_length, numbers_below
 
 _T = onnx.TensorProto

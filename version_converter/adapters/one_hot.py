@@ -21,8 +21,7 @@ from ...ops import departures
 from ...ops.operand_view import ValueOperand, may_be_negative
 from ...ops.schema_queries import ElementTypes
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form, upgrade
 from ..snippets import numbers_below
 
 _MOST_KNOWN = 1 << 16

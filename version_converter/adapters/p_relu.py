@@ -8,8 +8,7 @@
 
 import numpy as np
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, longer_form, upgrade
 from ..snippets import require_unidirectional
 
 

@@ -17,8 +17,7 @@ import onnx
 
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, numbers_below
 from ..via_wider_type import WORDS, Detour, compute_via
 

@@ -17,8 +17,7 @@ import onnx
 
 from ...ir import Array, Value
 from ..form import writes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, harmless, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, harmless, longer_form, upgrade
 from ..types import shape_text
 from ..via_wider_type import TINY, Detour, compute_via
 from ..windows import NONE_IN_PADDING, Window, gather_windows, pad_windows, sides, windows

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..attribute_broadcasting import broadcasts_by_attribute
-from ..node_draft import NodeDraft
-from ..registry import downgrade
+from ..registry import NodeDraft, downgrade
 from ..snippets import is_float
 
 broadcasts_by_attribute("Pow")

@@ -14,8 +14,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, harmless, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, harmless, longer_form
 from ..snippets import pick, round_half_even
 from ..types import shape_text
 from ..via_wider_type import SHORT

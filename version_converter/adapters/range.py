@@ -18,8 +18,7 @@ import onnx
 
 from ...ir import Graph, Value
 from ..loops import counted_loop
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, harmless, longer_form
+from ..registry import AdapterResult, NodeDraft, harmless, longer_form
 from ..snippets import numbers_below
 
 _T = onnx.TensorProto

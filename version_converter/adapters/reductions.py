@@ -18,8 +18,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import OTHERS, ChosenAxes
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade, longer_form
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade, longer_form
 from ..snippets import pick
 from ..via_wider_type import Detour, compute_via
 

@@ -30,8 +30,7 @@ from ...ir import Value
 from ...ops.axes import ONE
 from ..attribute_to_input import Move, move_attributes
 from ..form import writes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form
 from ..snippets import reshape_with_zeros
 
 move_attributes(5, "Reshape", moves=[Move("shape", 1, "ints")])

@@ -12,8 +12,7 @@ from ...facts.polynomial import Dimension
 from ...ir import Array, Value
 from ..constants import is_small
 from ..flat_indices import rows
-from ..node_draft import NodeDraft
-from ..registry import longer_form
+from ..registry import NodeDraft, longer_form
 from ..snippets import axis_length, length_of, numbers_below, range_below
 
 _MOVES = ("Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Tile", "Unsqueeze")

@@ -7,8 +7,7 @@ import numpy as np
 import onnx
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import INEXACT_BODIES, AdapterResult, downgrade
+from ..registry import INEXACT_BODIES, AdapterResult, NodeDraft, downgrade
 from ..snippets import require_unidirectional, with_epsilon
 
 INEXACT_BODIES.add("RMSNormalization")

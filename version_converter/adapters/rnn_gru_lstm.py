@@ -9,8 +9,7 @@
 
 from ...ir import Value
 from ..form import writes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, harmless, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, harmless, upgrade
 
 _STATES = (5, 6)
 """The positions of the initial states; the other inputs have no batch, or no other axis."""

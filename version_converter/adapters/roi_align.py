@@ -7,8 +7,7 @@
 
 import numpy as np
 
-from ..node_draft import NodeDraft
-from ..registry import downgrade, upgrade
+from ..registry import NodeDraft, downgrade, upgrade
 
 
 @upgrade(16, "RoiAlign")

@@ -11,8 +11,7 @@
 - 25: 2-bit integers.
 """
 
-from ..node_draft import NodeDraft
-from ..registry import downgrade
+from ..registry import NodeDraft, downgrade
 
 
 @downgrade(11, "Scan")

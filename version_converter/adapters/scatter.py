@@ -27,8 +27,7 @@ from ..flat_indices import (
     places_of_elements,
 )
 from ..loops import counted_loop
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, added_values, downgrade, longer_form, upgrade
 from ..snippets import length_of, pick, reshape_with_zeros
 
 _JOINING = {"add": "Add", "mul": "Mul", "max": "Greater", "min": "Less"}

@@ -12,8 +12,7 @@
 
 import numpy as np
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 
 
 @downgrade(15, "Shape")

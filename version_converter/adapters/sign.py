@@ -7,8 +7,7 @@
 import numpy as np
 import onnx
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 
 @longer_form(9, "Sign")

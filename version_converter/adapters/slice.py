@@ -22,8 +22,7 @@ from ...ir import Array, Value
 from ...reference.slice_ranges import slice_range
 from ..attribute_to_input import Move, move_attributes
 from ..flat_indices import as_int64, from_the_front
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 from ..snippets import length_of, numbers_below, pick
 
 move_attributes(

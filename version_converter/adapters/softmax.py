@@ -16,8 +16,7 @@ import numpy as np
 
 from ...ir import Value
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, upgrade
 
 _OPERATORS = ("Softmax", "LogSoftmax", "Hardmax")
 

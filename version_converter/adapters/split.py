@@ -10,8 +10,7 @@
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form, upgrade
 from ..snippets import length_of
 
 negative_axes("Split", axis=Axis("axis"))

@@ -13,8 +13,7 @@ from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
 from ..chosen_axes import ChosenAxes
 from ..negative_axes import Axis, negative_axes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import reshape_with_zeros
 
 negative_axes("Squeeze", axis=Axis("axes"))

@@ -6,8 +6,7 @@
 import numpy as np
 
 from ...ir import Value
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 from ..snippets import axis_length, length_of, pick, range_below
 
 

@@ -6,8 +6,7 @@
 
 import numpy as np
 
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, longer_form
+from ..registry import AdapterResult, NodeDraft, longer_form
 
 
 @longer_form(10, "ThresholdedRelu")

@@ -5,8 +5,7 @@
 - 13: bfloat16.
 """
 
-from ..node_draft import NodeDraft
-from ..registry import upgrade
+from ..registry import NodeDraft, upgrade
 
 
 @upgrade(6, "Tile")

@@ -13,8 +13,7 @@ import onnx
 
 from ...ir import Value
 from ..attribute_to_input import Move, move_attributes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, harmless, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, harmless, longer_form
 from ..snippets import axis_length, halves, pick
 from ..via_wider_type import WORDS, Detour, compute_via
 

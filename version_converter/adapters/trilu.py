@@ -7,8 +7,7 @@ import numpy as np
 
 from ...ir import Value
 from ..constants import is_small
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade
+from ..registry import AdapterResult, NodeDraft, downgrade
 from ..snippets import length_of, range_below
 
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from ...ir import Array, Value
 from ..attribute_to_input import Move, move_attributes
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, added_values, downgrade, longer_form, upgrade
+from ..registry import AdapterResult, NodeDraft, added_values, downgrade, longer_form, upgrade
 from ..resampling import SAME_LENGTH, check_names, output_lengths, positive_scales, resample
 from ..resampling_at_run_time import resample_at_run_time
 

@@ -13,8 +13,7 @@ import onnx
 from ...ir import Value
 from ..constants import is_small
 from ..flat_indices import numbers_of_shape
-from ..node_draft import NodeDraft
-from ..registry import AdapterResult, downgrade, longer_form
+from ..registry import AdapterResult, NodeDraft, downgrade, longer_form
 
 
 @downgrade(9, "Where")
