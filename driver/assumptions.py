@@ -46,9 +46,8 @@ class Assumptions:
         for path, loop in self._loops(model).items():
             _assume(loop, int(self.maxima[path]))
         for path, node in self._ifs(model).items():
-            assert node.graph is not None
             chosen = np.array(self.branches[path] == "then")
-            node.graph.set_input(node, 0, Builder(node.graph).constant(chosen, "chosen"))
+            node.parent.set_input(node, 0, Builder(node.parent).constant(chosen, "chosen"))
 
     def guard(self, model: Model) -> list[Claim]:
         """Guard a model in place: it fails where an assumption does not hold.
@@ -124,8 +123,7 @@ def _constructs(model: Model, op_type: str, paths: Collection[str]) -> dict[str,
 
 
 def _assume(loop: Node, most: int) -> None:
-    graph, declared = loop.graph, loop.input(0)
-    assert graph is not None
+    graph, declared = loop.parent, loop.input(0)
     emit = Builder(graph)
     if declared is not None and declared.constant is None:
         _end_by(loop, declared, emit)
@@ -140,8 +138,7 @@ def _assume(loop: Node, most: int) -> None:
 
 def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
     """Express the maximum of a Loop, known only at run time, by its conditions."""
-    graph, body = loop.graph, loop.body("body")
-    assert graph is not None
+    graph, body = loop.parent, loop.body("body")
     if emit.opset < _LESS_OF_INTEGERS:
         raise AssumptionError(
             f"Loop '{loop.path}': opset {emit.opset} compares no integers; convert to opset 9 first"
@@ -169,9 +166,7 @@ def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
 
 def _guard_branch(node: Node, branch: str, name: str) -> None:
     """Read an element of a list of one: the first where the branch runs, else the second."""
-    graph, condition = node.graph, node.input(0)
-    assert graph is not None
-    assert condition is not None
+    graph, condition = node.parent, node.operand(0)
     emit = Builder(graph)
     condition = emit.scalar(condition, "condition")
     other = emit.add("Not", [condition], "other") if branch == "then" else condition

@@ -27,7 +27,6 @@ from .suggestions import (
     calls_kept,
     hint_blocks,
     named,
-    root_of,
     with_call,
 )
 
@@ -169,7 +168,7 @@ def _inspected(request: Request) -> Inspection:
     marked = [
         (node, node.path, decided_by(node, provenance), log.mark(node)) for node in constructs
     ]
-    roots = [root_of(node) for node in constructs]
+    roots = [node.root for node in constructs]
     result = pipeline.apply(copy, run=PassContext(remarks=log))
     # All copies of a construct have the operator that marked it as their origin.
     remaining_copies = Counter(node.op.origin for node in control_flow(copy))
@@ -229,8 +228,7 @@ class _Log(RemarkLog):
     def mark(self, node: Node) -> Operator:
         """Give a construct an operator of its own, which identifies its copies."""
         op = node.op
-        assert node.graph is not None
-        node.graph.set_operator(
+        node.parent.set_operator(
             node, Operator(op.op_type, op.attributes, op.domain, op.overload, op.extra)
         )
         return node.op

@@ -505,7 +505,7 @@ def left_over(model: Model, remarks: Iterable[Remark]) -> list[Remark]:
     for node in control_flow(model):
         default = Remark("", node.op_type, node.path, "kept", NO_PASS(operator=node.op_type))
         remark = reasons.get((node.op_type, node.path), default)
-        why = with_call(remark.reason, root_of(node), calls)
+        why = with_call(remark.reason, node.root, calls)
         residual.append(replace(remark, reason=why))
     return residual
 
@@ -533,9 +533,3 @@ def with_call(reason: str, root: Model | Function, calls: dict[Model | Function,
         return sentence
     construct = f"{call.op_type} '{call.path}'"
     return Reason.join([sentence, _CALL_KEPT(call.reason, construct=construct)])
-
-
-def root_of(node: Node) -> Model | Function:
-    """Return the model or function that contains a node."""
-    assert node.graph is not None
-    return node.graph.root

@@ -13,6 +13,7 @@ from .tensor import Array, Tensor
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .model import Function, Model
 
 
 Dim = int | str | None
@@ -248,6 +249,17 @@ class Node(_Fields):
     def body(self, name: str) -> Graph:
         """The one graph of an attribute."""
         return self.bodies[name][0]
+
+    @property
+    def parent(self) -> Graph:
+        """The graph of the node, which must be in one."""
+        assert self.graph is not None, f"{self} is in no graph"
+        return self.graph
+
+    @property
+    def root(self) -> Model | Function:
+        """The model or function of the node, which must be in a graph."""
+        return self.parent.root
 
     @property
     def stands(self) -> bool:

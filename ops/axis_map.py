@@ -40,8 +40,7 @@ def canonical_of(node: Node, inputs: Sequence[Fact]) -> Mapping[str | int, Any]:
 
 def opset_of(node: Node) -> int:
     """The version of the default domain that a node is written for."""
-    assert node.graph is not None
-    return node.graph.root.opset()
+    return node.root.opset()
 
 
 def number_of(inputs: Sequence[Fact], index: int) -> int | None:

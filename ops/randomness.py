@@ -48,8 +48,7 @@ class Dropout(KeepsShape, PassesAxes):
 
     def draws_random_numbers(self, node: Node) -> bool:
         """Test for a node that may be in training mode."""
-        assert node.graph is not None
-        opset = node.graph.root.opset()
+        opset = node.root.opset()
         if opset < 7:
             return node.op.references or not node.attribute("is_test", 0)
         if opset < 12:

@@ -204,15 +204,14 @@ def _hiding(nodes: Collection[Node], model: Model, context: PassContext) -> Iter
     declared = _declare_outputs(nodes, model)
     versions: dict[Model | Function, dict[str, int]] = {}
     for node in nodes:
-        assert node.graph is not None
-        op, root, number = node.op, node.graph.root, str(next(_numbers))
+        op, root, number = node.op, node.root, str(next(_numbers))
         originals[number] = op
         if op.domain in root.opset_imports:
             versions.setdefault(root, {})[op.domain] = root.opset_imports[op.domain]
         # Bodies stay attributes of the hidden operator, so passes still see and rewrite what is
         # inside.
         hidden = Operator(f"{_KEPT}{op.op_type}", op.attributes, _DOMAIN, number, op.extra)
-        node.graph.set_operator(node, hidden)
+        node.parent.set_operator(node, hidden)
     context.analyses.invalidate()
     yield
     for graph in model.graphs():

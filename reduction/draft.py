@@ -130,6 +130,5 @@ def nesting_of(graph: Graph) -> int:
     """The number of nodes around a graph."""
     depth = 0
     while graph.holder is not None:
-        assert graph.holder.graph is not None
-        graph, depth = graph.holder.graph, depth + 1
+        graph, depth = graph.holder.parent, depth + 1
     return depth

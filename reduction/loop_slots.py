@@ -98,5 +98,4 @@ def _remove_axes(node: Node, stacks: set[int]) -> None:
             copy.ints[:] = rest
             message = copy
         attributes.append(message)
-    assert node.graph is not None
-    node.graph.set_operator(node, node.op.with_attributes(attributes))
+    node.parent.set_operator(node, node.op.with_attributes(attributes))

@@ -112,9 +112,8 @@ class Bypasses(Step):
         for index in chosen:  # in order: operands first
             node, result, operand = bypasses[index]
             operands[result] = operands.get(operand, operand)
-            assert node.graph is not None
-            node.graph.replace_all_uses({result: operands[result]})
-            node.graph.remove(node)
+            node.parent.replace_all_uses({result: operands[result]})
+            node.parent.remove(node)
 
 
 def _operand_like(draft: Draft, node: Node, result: Value) -> Value | None:
@@ -157,8 +156,7 @@ class Constructs(Step):
 
 
 def _run_once(draft: Draft, node: Node, branch: int) -> None:
-    graph = node.graph
-    assert graph is not None
+    graph = node.parent
     bodies = node.graphs()
     body = bodies[min(branch, len(bodies) - 1)]
     layout = slots(node)

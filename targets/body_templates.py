@@ -90,8 +90,7 @@ class Forms:
         Returns:
             its form; None where more may decide.
         """
-        graph = node.graph
-        assert graph is not None
+        graph = node.parent
         if node.op not in self._operators:
             self._operators[node.op] = _operator_key(node.op)
         operator = self._operators[node.op]
@@ -239,8 +238,7 @@ class BodyTemplate:
         computed = self._computed[form.tensors]
         if computed is None:
             return False
-        graph = node.graph
-        assert graph is not None
+        graph = node.parent
         arguments = [
             form.reads[argument]
             if isinstance(argument, int)

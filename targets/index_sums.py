@@ -278,8 +278,7 @@ def _transpose(reading: IndexReading, node: Node) -> IndexSum:
 @_reads("Reshape", "Squeeze", "Unsqueeze")
 def _view(reading: IndexReading, node: Node) -> IndexSum:
     """A view that inserts and drops axes of size 1 alone."""
-    source = node.input(0)
-    assert source is not None
+    source = node.operand(0)
     one, dims = reading.of(source), reading.dims(node.output())
     labels = [name for name in one.axes if name is not None]
     # Other views join or split axes, of which no name speaks.
@@ -291,8 +290,7 @@ def _view(reading: IndexReading, node: Node) -> IndexSum:
 
 @_reads("ReduceSum")
 def _reduce(reading: IndexReading, node: Node) -> IndexSum:
-    source = node.input(0)
-    assert source is not None
+    source = node.operand(0)
     one, products = reading.of(source), []
     summed = reading.reduced(node)
     for product in one.products:

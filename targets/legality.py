@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-from ..ir import Function, Model, Node, Operator, Value, normal_domain
+from ..ir import Model, Node, Operator, Value, normal_domain
 from ..ir.attributes import value_of
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
@@ -339,8 +339,7 @@ def _branches_agree(node: Node, of: Callable[[Value], Hashable]) -> bool:
 
 def _count_outputs(node: Node) -> int:
     """The number of outputs up to the last one that anything reads."""
-    assert node.graph is not None
-    graph = node.graph
+    graph = node.parent
     return max(
         (place for place, v in enumerate(node.outputs, 1) if v is not None and graph.is_used(v)),
         default=0,
@@ -361,8 +360,7 @@ def _has_axes(value: Value | None) -> bool:
 
 def _place_among_equals(node: Node) -> int:
     """The number of nodes of the same operator before a node in its graph."""
-    assert node.graph is not None
-    return list(node.graph.nodes_of(node.op_type)).index(node)
+    return list(node.parent.nodes_of(node.op_type)).index(node)
 
 
 def _comes_from_sizes(value: Value, is_part: bool) -> bool:
@@ -464,9 +462,7 @@ def _schema(node: Node) -> Any:
 
 def _opset(node: Node) -> int:
     """The opset of a node."""
-    assert node.graph is not None
-    root: Model | Function = node.graph.root
-    return root.opset(normal_domain(node.op.domain))
+    return node.root.opset(normal_domain(node.op.domain))
 
 
 def _wrong_attributes(node: Node, form: Form, schema: Any) -> Iterator[str]:

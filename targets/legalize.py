@@ -308,8 +308,7 @@ class _Legalizer:
         A decomposition has a label of its own, since one may need another one of its operator. The
         other ways replace an operator altogether, but not one that a decomposition left.
         """
-        assert node.graph is not None
-        op_type, opset, name = node.op_type, node.graph.root.opset(), name_of(node)
+        op_type, opset, name = node.op_type, node.root.opset(), name_of(node)
         if is_defined(node):
             nearest = self.target.opsets.nearest
             yield name, lambda scratch: write_definition(scratch, opset or nearest(_OPSET))
@@ -341,9 +340,8 @@ class _Legalizer:
         return Forms(self.within, self.legality.types, self._constants)
 
     def _cut(self, node: Node, constants: Constants | None = None) -> Cut:
-        assert node.graph is not None
         facts = self.legality.types, constants or self._constants
-        return Cut(self.model, node.graph, [node], *facts, self._calls)
+        return Cut(self.model, node.parent, [node], *facts, self._calls)
 
     def _failure(self, scratch: Model, way: Way, label: str) -> str | None:
         """Try one way, and return the reason why it failed; None on success."""

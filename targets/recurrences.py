@@ -39,8 +39,7 @@ def expansions(
         folder: computes weights, once for all nodes that share them.
     """
     apart = functools.partial(_apart, budget, folder)
-    assert node.graph is not None
-    opset, data = node.graph.root.opset(), node.input(0)
+    opset, data = node.root.opset(), node.input(0)
     straight = ExpandRecurrences(straight=True, max_nodes=budget.max_nodes)
     if data is not None and _length(node, data, types) is None:
         yield functools.partial(_refuse, LENGTH_UNKNOWN(origins(data, sizes=True)))

@@ -28,20 +28,17 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
     """Write out defaults that the target needs, and constants as initializers; yield what became
     of nodes."""
     for node, defaults in list(legality.unwritten_defaults()):
-        assert node.graph is not None
         attributes = [*node.op.attributes.values(), *defaults.values()]
-        node.graph.set_operator(node, node.op.with_attributes(attributes))
+        node.parent.set_operator(node, node.op.with_attributes(attributes))
         yield NodeReplacement(node.op_type, node.path, f"{', '.join(defaults)} written out")
     for node, names in list(legality.written_defaults()):
-        assert node.graph is not None
         others = [m for name, m in node.op.attributes.items() if name not in names]
-        node.graph.set_operator(node, node.op.with_attributes(others))
+        node.parent.set_operator(node, node.op.with_attributes(others))
         yield NodeReplacement(node.op_type, node.path, f"{', '.join(names)} dropped, a default")
     for node, names in list(legality.absent_outputs()):
-        assert node.graph is not None
         outputs = [*node.outputs, *[None] * (len(names) - len(node.outputs))]
         labels = [v or f"{name}_unused" for v, name in zip(outputs, names, strict=True)]
-        node.graph.set_node_outputs(node, labels)
+        node.parent.set_node_outputs(node, labels)
         yield NodeReplacement(node.op_type, node.path, "all outputs named")
     folder = Folder(legality.model, keeps=False)
     for value in dict.fromkeys(legality.constants_to_hoist()):
@@ -53,16 +50,15 @@ def write_out(legality: Legality) -> Iterator[NodeReplacement]:
             graph.supersede(value, graph.add_initializer(value.name, tensor))
             graph.remove(holder)
     for node, index in list(legality.numbers_with_axes()):
-        graph, operand = node.graph, node.input(index)
-        assert graph is not None and operand is not None and operand.constant is not None
+        graph, operand = node.parent, node.input(index)
+        assert operand is not None and operand.constant is not None
         number = Tensor(array=operand.constant.numpy().reshape(()))
         graph.set_input(node, index, graph.add_initializer(operand.name, number))
         yield NodeReplacement(node.op_type, node.path, "a number without axes")
     for node in list(legality.late_constants()):
-        assert node.graph is not None
         ordered = sorted(node.inputs, key=lambda value: value is None or value.constant is None)
         for index, operand in enumerate(ordered):
-            node.graph.set_input(node, index, operand)
+            node.parent.set_input(node, index, operand)
         yield NodeReplacement(node.op_type, node.path, "its constants stand first")
     for node, index in list(legality.fused_operands()):
         yield NodeReplacement(node.op_type, node.path, _set_apart(node, index, legality))
@@ -87,8 +83,7 @@ def _set_apart(node: Node, index: int, legality: Legality) -> str:
     Returns:
         a summary.
     """
-    graph, value, other = node.graph, node.input(index), node.input(1 - index)
-    assert graph is not None and value is not None
+    graph, value, other = node.parent, node.operand(index), node.input(1 - index)
     if node.is_op(*_COMMUTE):
         graph.set_input(node, index, other)
         graph.set_input(node, 1 - index, value)

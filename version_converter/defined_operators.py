@@ -100,8 +100,7 @@ def write_definitions(model: Model) -> list[Remark]:
     types = Types(model)
     facts = types, Constants(types, Folder(model)), CallGraph(model.functions)
     for node in nodes:
-        graph, path = node.graph, node.path
-        assert graph is not None
+        graph, path = node.parent, node.path
         opset = graph.root.opset()
         cut = Cut(model, graph, [node], *facts)
         try:

@@ -235,8 +235,7 @@ class Engine:
         # An input that no call of the function passes has no type; left in, it would
         # count as an unknown operand.
         if not self._absent.always.isdisjoint(node.inputs):
-            graph = node.graph
-            assert graph is not None
+            graph = node.parent
             for index, value in enumerate(node.inputs):
                 if value in self._absent.always:
                     graph.set_input(node, index, None)
@@ -346,8 +345,7 @@ class Engine:
 
     def _supersede(self, node: Node, values: Sequence[Value | None]) -> None:
         """Replace a node's outputs by values, and transfer their known types."""
-        graph = node.graph
-        assert graph is not None
+        graph = node.parent
         # Name and metadata pass to the replacement only if a single node replaces this
         # one.
         single = {v.producer for v in values if v is not None}

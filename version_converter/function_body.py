@@ -128,8 +128,7 @@ def instantiate_function(
     Returns:
         the values of the node's outputs, and the new nodes in opset `version`.
     """
-    graph = node.graph
-    assert graph is not None
+    graph = node.parent
     body = load(_body_of(proto, node, version)).graph
     # Backward, so that readers go before what they read.
     for inner in reversed(body.nodes()):

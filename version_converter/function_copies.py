@@ -118,8 +118,7 @@ def _write_attributes(function: Function, calls: list[Node]) -> None:
                 graph.set_operator(node, node.op.for_call(attributes))
     function.drop_attributes()
     for call in calls:
-        assert call.graph is not None
-        call.graph.set_operator(call, call.op.with_attributes(()))
+        call.parent.set_operator(call, call.op.with_attributes(()))
 
 
 def _kind(types: Types, value: Value | None) -> Hashable:
@@ -143,8 +142,7 @@ def _copied(model: Model, function: Function, calls: list[Node]) -> Function:
     copy.rename(f"{name}_{number}")
     model.functions[copy.key] = copy
     for call in calls:
-        assert call.graph is not None
         op = call.op
         operator = Operator(copy.key[1], op.attributes, op.domain, op.overload, op.extra)
-        call.graph.set_operator(call, operator)
+        call.parent.set_operator(call, operator)
     return copy

@@ -79,8 +79,7 @@ class _Rewriter(NamedTuple):
 
     def rewrite(self, node: Node) -> None:
         """Replace a Where by the select that keeps signs, if that is another one."""
-        graph, old = node.graph, node.output()
-        assert graph is not None
+        graph, old = node.parent, node.output()
         emitter = Builder(graph, self.fold, replaces=[node])
         emitter.shape_of = lambda value: self.shapes.fact(value).shape
         condition, one, other = (_input(node, place) for place in range(3))
@@ -92,6 +91,5 @@ class _Rewriter(NamedTuple):
 
 
 def _input(node: Node, place: int) -> Value:
-    value = node.inputs[place]
-    assert value is not None
+    value = node.operand(place)
     return value

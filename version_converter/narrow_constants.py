@@ -100,8 +100,7 @@ def _allows(value: Value, narrow: set[Value], quantized: Sequence[int]) -> bool:
 def _origin(value: Value) -> Value:
     """The value whose elements a value holds."""
     while value.producer is not None and value.producer.is_op(*_MOVES):
-        source = value.producer.inputs[0]
-        assert source is not None
+        source = value.producer.operand(0)
         value = source
     return value
 

@@ -58,7 +58,6 @@ class NodeDraft:
     def __init__(
         self, node: Node, source: int, target: int, types: Types, constants: Constants
     ) -> None:
-        assert node.graph is not None
         self.node = node
         self.source = source
         self.target = target
@@ -68,7 +67,7 @@ class NodeDraft:
         self.attributes: dict[str, onnx.AttributeProto] = dict(node.op.attributes)
         self.inputs: list[Value | None] = list(node.inputs)
         self.added: list[Node] = []
-        self.builder = Builder(node.graph, opset=target, replaces=[node])
+        self.builder = Builder(node.parent, opset=target, replaces=[node])
         self._constants = constants
 
     @property

@@ -156,8 +156,7 @@ class _Unblocker:
                     self._blame(node)
 
     def _blame(self, node: Node) -> None:
-        assert node.graph is not None
-        self.seeds.setdefault(node.graph, {})[node] = None
+        self.seeds.setdefault(node.parent, {})[node] = None
 
     def _blame_holders(self, graph: Graph) -> None:
         """Add the holder or the calls of a graph, which may decide its constructs."""

@@ -70,8 +70,7 @@ class Folder:
         copied = tensors[0] if node.is_op("Identity") else None
         if copied is not None:  # without onnx's kernels, which take long to import
             return [copied]
-        assert node.graph is not None
-        root = node.graph.root
+        root = node.root
         version = opset or root.opset()
         kernel = self._kernel(node, root, version)
         if kernel is None:

@@ -185,8 +185,7 @@ class Provenance:
 
 def _is_opaque(node: Node) -> bool:
     """Test for an unknown operator: neither ONNX's own nor a function."""
-    assert node.graph is not None
-    root = node.graph.root
+    root = node.root
     foreign = bool(normal_domain(node.domain)) and not node.bodies
     return foreign and isinstance(root, Model) and node.op.function_key not in root.functions
 

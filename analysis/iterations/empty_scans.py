@@ -72,8 +72,7 @@ def _reader(scan: Node, model: Model) -> Body:
 
 def _elements(scan: Node, states: int, inference: ShapeInference) -> Sequence[Fact]:
     """Facts of the inputs of the body."""
-    assert scan.graph is not None
-    in_8 = scan.graph.root.opset() < 9
+    in_8 = scan.root.opset() < 9
     values = scan.inputs[1:] if in_8 else scan.inputs
     axes = scan.attribute("scan_input_axes") or [0] * (len(values) - states)
     facts = []

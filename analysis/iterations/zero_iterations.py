@@ -74,8 +74,7 @@ class ScanElements:
 
     @property
     def _is_of_function(self) -> bool:
-        assert self.loop.graph is not None
-        return isinstance(self.loop.graph.root, Function)
+        return isinstance(self.loop.root, Function)
 
     def _body_output(self, index: int) -> Value:
         return self.loop.body("body").outputs[index]

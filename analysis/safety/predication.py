@@ -58,11 +58,10 @@ def predict(speculation: Speculation, loop: Node, most: int) -> list[Iteration]:
 
 class _Prophet:
     def __init__(self, speculation: Speculation, loop: Node) -> None:
-        assert loop.graph is not None
         self.speculation = speculation
         self.loop = loop
         self.body = loop.body("body")
-        self.opset = loop.graph.root.opset()
+        self.opset = loop.root.opset()
         self.numbered = self.body.is_used(self.body.inputs[0])
         self.certain = loop.input(1) is None or loop.inputs[1].constant is not None  # type: ignore[union-attr]
         self.states = [self._initial(value) for value in loop.inputs[2:]]

@@ -262,8 +262,7 @@ def _prove_safe(node: Node, inputs: Sequence[Known]) -> None:
     Raises:
         Hazard: that is not certain.
     """
-    assert node.graph is not None
-    opset = node.graph.root.opset()
+    opset = node.root.opset()
     if draws_random_numbers(node):
         raise Hazard(node, "draws random numbers, and an extra draw changes the later ones")
     if node.bodies:

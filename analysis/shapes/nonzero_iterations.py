@@ -16,8 +16,7 @@ def runs_certainly(node: Node, facts: Callable[[Value], Known]) -> bool:
     """
     if node.is_op("Loop"):
         return _is_positive(node.input(0), facts) and _is_true(node.input(1), facts)
-    assert node.graph is not None
-    if node.graph.root.opset() < 9:
+    if node.root.opset() < 9:
         return False  # its batch may be empty, or all its sequence_lens 0
     count = node.attribute("num_scan_inputs", 0)
     axes = node.attribute("scan_input_axes") or [0] * count

@@ -5,7 +5,7 @@ conversion of messages. So there is one query of output types for each combinati
 and one of shapes for each combination of shapes.
 """
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 
 import onnx
 import onnx.defs
@@ -143,7 +143,7 @@ class OnnxFacts:
             answers = self._read(node, self._ask(node, inputs, op, constants))
         else:
             types = tuple([(f.elem_type, f.shape, constants.get(i)) for i, f in enumerate(inputs)])
-            imports = tuple(_imports(node).items())
+            imports = tuple(node.root.opset_imports.items())
             key = self.kind(node, op), self._ir_version, imports, types
             # Types outlive this inference; answers have its symbols.
             if key not in self._answers:
@@ -183,7 +183,7 @@ class OnnxFacts:
         types = [fact.type_proto() for fact in inputs]
         imports = [
             onnx.helper.make_opsetid(other, version if normal_domain(other) == domain else imported)
-            for other, imported in _imports(node).items()
+            for other, imported in node.root.opset_imports.items()
         ]
         try:
             inferred = ask_onnx(
@@ -199,11 +199,6 @@ class OnnxFacts:
         except (OnnxError, onnx.defs.SchemaError):
             return []
         return [inferred.get(name) for name in proto.output]
-
-
-def _imports(node: Node) -> Mapping[str, int]:
-    assert node.graph is not None
-    return node.graph.root.opset_imports
 
 
 class _Answer:

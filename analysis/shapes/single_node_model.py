@@ -12,9 +12,8 @@ def reads_of(node: Node) -> list[Value]:
 
 def single_node_model(node: Node, model: Model) -> onnx.ModelProto:
     """Make a model of one construct, whose inputs are all values that it reads."""
-    assert node.graph is not None
     single = Model(onnx.ModelProto(ir_version=model.ir_version))
-    single.opset_imports = dict(node.graph.root.opset_imports)
+    single.opset_imports = dict(node.root.opset_imports)
     single.functions = dict(model.functions)
     graph: Graph = single.graph
     inputs = {value: graph.add_input(f"i{i}") for i, value in enumerate(reads_of(node))}

@@ -92,9 +92,8 @@ class FoldConstants(Pass):
 
 def _as_cast(graph: Graph, node: Node, types: ElementTypes) -> Node:
     """Replace a CastLike of a constant by a Cast, where the target type is known."""
-    value, like = node.inputs[0], node.inputs[1]
+    value, like = node.operand(0), node.operand(1)
     copy = node.outputs[0]
-    assert value is not None and like is not None
     elem_type = types.of(like)
     if value.constant is None or elem_type is None or copy is None or copy.pinned:
         return node

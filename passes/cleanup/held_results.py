@@ -159,10 +159,9 @@ def _users(value: Value) -> Sequence[object]:
 
 def _is_idle(maker: Node) -> bool:
     """Remove a node that nothing reads; test whether it is gone."""
-    assert maker.graph is not None
     if _readers(maker):
         return False
-    maker.graph.remove(maker)
+    maker.parent.remove(maker)
     return True
 
 

@@ -79,8 +79,7 @@ class IfsToSelects(SitePass):
 def _is_in_loop(graph: Graph) -> bool:
     holder = graph.holder
     while holder is not None and not holder.is_op("Loop", "Scan"):
-        assert holder.graph is not None
-        holder = holder.graph.holder
+        holder = holder.parent.holder
     return holder is not None
 
 
@@ -183,8 +182,7 @@ def _outputs(site: Site) -> list[Fact]:
 
 def _convert(site: Site, facts: Sequence[Fact]) -> None:
     """Replace an If by both branches and a select for each output."""
-    graph, node, flag, fold = site.graph, site.node, site.node.inputs[0], site.visits.folder.fold
-    assert flag is not None
+    graph, node, flag, fold = site.graph, site.node, site.node.operand(0), site.visits.folder.fold
     emitter = Builder(graph, fold)
     # Declarations of a branch hold only where it is selected.
     yes, no = [

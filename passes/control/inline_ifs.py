@@ -107,8 +107,7 @@ class InlineIfs(Pass):
 
 def _decision(provenance: Provenance, inference: ShapeInference, node: Node) -> Decision:
     """The branch that an If takes."""
-    condition = node.inputs[0]
-    assert condition is not None
+    condition = node.operand(0)
     if condition.constant is None:
         refused = None if caller_attribute(node) else refused_branch(node, inference)
         if refused is None:

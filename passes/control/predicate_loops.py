@@ -122,8 +122,7 @@ class _Predicator:
         site, graph, loop, before = self.site, self.graph, self.loop, len(self.graph)
         writer = _IterationWriter(graph, loop, template, Builder(graph, self.folder.fold))
         if not iterations[0].certain:
-            start = loop.input(1)
-            assert start is not None
+            start = loop.operand(1)
             writer.go_on_if(start, site.visits.speculation.outside(start).fact.shape, "live_0")
         for number, iteration in enumerate(iterations):
             writer.write_iteration(number, iteration, last=number + 1 == len(iterations))

@@ -25,8 +25,7 @@ def inline_call(call: Node, bound: Function, fold: Fold | None = None) -> dict[N
     Returns:
         the Ifs of the bound function that copying resolved, and their paths.
     """
-    graph = call.graph
-    assert graph is not None
+    graph = call.parent
     missing = len(bound.graph.inputs) - len(call.inputs)
     template = Template(bound.graph, graph, fold=fold)
     results = template.instantiate([*call.inputs, *[None] * missing], f"_{call.label}")
@@ -58,8 +57,8 @@ def bind(function: Function, call: Node) -> Function:
     for index, value in enumerate(copy.graph.inputs):
         if call.input(index) is None:
             for user, position in copy.graph.uses(value):
-                assert isinstance(user, Node) and user.graph is not None
-                user.graph.set_input(user, position, None)
+                assert isinstance(user, Node)
+                user.parent.set_input(user, position, None)
     return copy
 
 
@@ -122,8 +121,7 @@ def _differing_operator(
     function: Function, call: Node, functions: Collection[FunctionKey]
 ) -> str | None:
     """The reason why a node of the body would differ in the caller's graph."""
-    assert call.graph is not None
-    root = call.graph.root
+    root = call.root
     for graph in function.graph.walk():
         for node in graph.unordered_nodes():
             if named_tensors(node.op):

@@ -11,8 +11,7 @@ def as_product(body: Graph, node: Node) -> bool:
         return False
     emit, values = Builder(body), []
     for number, is_turned in plan:
-        value = node.input(number)
-        assert value is not None
+        value = node.operand(number)
         values.append(emit.transpose(value, (1, 0), value.name) if is_turned else value)
     result = emit.add("MatMul", values, node.output().name)
     body.pass_declaration(node.output(), result)

@@ -40,11 +40,10 @@ class _Candidate:
     def __init__(
         self, call: Node, function: Function, inference: ShapeInference, settable: bool
     ) -> None:
-        assert call.graph is not None
         self.call = call
         self.function = function
         self.settable = settable
-        self.opset_imports = call.graph.root.opset_imports
+        self.opset_imports = call.root.opset_imports
         self._types = [
             None if v is None or v.constant else v.type or inference.fact(v).type_proto(False)
             for v in call.inputs

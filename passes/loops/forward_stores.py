@@ -215,8 +215,7 @@ class _Writer:
         return True
 
     def _replace(self, one: _Read, registers: dict[tuple[int, int], Value]) -> None:
-        load, graph = one.load, one.load.node.graph
-        assert graph is not None
+        load, graph = one.load, one.load.node.parent
         inside, label, old = Builder(graph), load.node.output().name, self._store.state.initial
         if not one.steps and load.node.is_op("Slice") and load.row is not None and load.count == 1:
             assert load.row.at is not None

@@ -166,14 +166,13 @@ class _Conversion:
 
     def _add_body(self, loop: Node, plan: _Plan, last: Value | None) -> None:
         """Add the body of the Loop: reads of the elements, then the body of the Scan."""
-        assert loop.graph is not None
         loop_view, inference = plan.loop_view, self.inference
         scan, facts = loop_view.body, [inference.fact(s.result) for s in loop_view.states]
         infos = [
             declaration(value.name, fact.type_proto(private=False))
             for value, fact in zip(scan.outputs, [*facts, *plan.elements], strict=True)
         ]
-        body = loop.graph.add_body(loop, "body", scan.header)
+        body = loop.parent.add_body(loop, "body", scan.header)
         number = body.add_input("i", scalar_declaration("i", onnx.TensorProto.INT64))
         holds = body.add_input("holds", scalar_declaration("holds", onnx.TensorProto.BOOL))
         states = [add_input(body, state.argument, inference) for state in loop_view.states]

@@ -554,8 +554,7 @@ class _Layout:
             value = self._emit.transpose(new, self._back, f"{old.name}_back")
             for use in others:
                 if isinstance(use.user, Node):
-                    assert use.user.graph is not None
-                    use.user.graph.set_input(use.user, use.position, value)
+                    use.user.parent.set_input(use.user, use.position, value)
                 else:
                     outputs = [value if each is old else each for each in body.outputs]
                     body.set_outputs(outputs)

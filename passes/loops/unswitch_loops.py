@@ -83,8 +83,7 @@ def _depth(graph: Graph) -> int:
     """The number of Ifs around a graph."""
     depth, holder = 0, graph.holder
     while holder is not None:
-        assert holder.graph is not None
-        depth, holder = depth + holder.is_op("If"), holder.graph.holder
+        depth, holder = depth + holder.is_op("If"), holder.parent.holder
     return depth
 
 

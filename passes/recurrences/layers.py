@@ -75,8 +75,7 @@ def read_layer(node: Node, inference: ShapeInference) -> Layer:
     Raises:
         Unfit: undecided attributes; the message continues a sentence about the node.
     """
-    assert node.graph is not None
-    if node.graph.root.opset() < OLDEST_OPSET:
+    if node.root.opset() < OLDEST_OPSET:
         raise Unfit(f"is of an opset below {OLDEST_OPSET}, in which it is another operator")
     reason = caller_attribute(node)
     if reason is not None:

@@ -75,8 +75,7 @@ def unnameable_output(node: Node, results: Sequence[Value]) -> str | None:
         node: the construct to dissolve.
         results: the replacements of its outputs, perhaps values of its bodies.
     """
-    graph = node.graph
-    assert graph is not None
+    graph = node.parent
     others: set[Value] = set()
     for old, new in zip(node.outputs, results, strict=False):
         if old is not None and not can_carry(graph, old, new, others):

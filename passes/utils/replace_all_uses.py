@@ -44,9 +44,8 @@ def replace_outputs(graph: Graph, node: Node, results: Sequence[Value | None]) -
 
 def enter_constants(graph: Graph, node: Node, values: dict[Value, Value]) -> None:
     """Copy the initializers of its body that a node reads to a graph around it."""
-    assert node.graph is not None
     for value in reads_of(node):
-        tensor = node.graph.initializers.get(value)
+        tensor = node.parent.initializers.get(value)
         if tensor is not None and value not in values:
             values[value] = graph.add_initializer(value.name, tensor)
 

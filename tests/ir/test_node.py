@@ -102,10 +102,13 @@ def test_a_node_in_a_removed_body_is_detached() -> None:
     outer = model.graph.nodes()[0]
     deep = outer.body("then_branch").nodes()[0].body("then_branch").nodes()[0]
     assert outer.stands and deep.stands
+    assert outer.parent is model.graph and deep.parent is not outer.parent and deep.root is model
     model.graph.set_outputs([model.graph.inputs[1]])
     model.graph.remove(outer)
     assert deep.graph is not None
     assert not outer.stands and not deep.stands
+    with pytest.raises(AssertionError, match="is in no graph"):
+        outer.parent  # noqa: B018
 
 
 @table(

@@ -107,10 +107,9 @@ class Expansion:
     """
 
     def __init__(self, layer: Layer, fold: Fold) -> None:
-        assert layer.node.graph is not None
         self.layer = layer
         self.fold = fold
-        self.graph: Graph = layer.node.graph
+        self.graph: Graph = layer.node.parent
         self.emit = Builder(self.graph, fold)
         self.emit.keeps_signs = reads_signs(layer.node.outputs)
         self.directions = [Direction(self, number) for number in range(len(layer.backward))]
