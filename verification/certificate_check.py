@@ -16,7 +16,7 @@ import onnx
 
 from ..ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_bytes, to_proto
 from ..ir.io.fingerprint import digest_of
-from .checker.models import execute
+from .checker.execution import execute
 from .checker.replay import Replay
 from .checker.rules import NOTIONS
 from .checker.terms import CertificateError, Head

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
@@ -21,8 +21,8 @@ _TOTAL = "total"
 _ROUNDED = "rounded-constant"
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
-_OF_SIZES = ("movement", "known-elements")
-"""Rules that derive another term once more of the sizes is known."""
+_OF_SIZES = ("movement", "known-elements", "row-by-row")
+"""Rules that derive another term once more of the sizes or of a row is known."""
 _MOST_ROUNDS, _MOST_TWINS, _MOST_VAIN = 8, 8, 8
 _ATTEMPTS_OF_CUT, _MOST_OF_CUT = 600, 200
 """Limits of a search between two values that both models name, and of the terms there."""
@@ -132,6 +132,14 @@ def _rules_of(notion: str, operator: str) -> list[str]:
         if rule.notion in notions and (not rule.operators or operator in rule.operators)
         if name != _TOTAL
     ]
+
+
+def _growing(nodes: Sequence[Node]) -> Iterator[int]:
+    """Numbers of terms, and of those that steps build on the way."""
+    number = 0
+    while number < len(nodes):
+        yield number
+        number += 1
 
 
 class Search:
@@ -252,7 +260,7 @@ class Search:
         for _ in range(0 if self._is_over else _MOST_ROUNDS):
             merges = self.terms.merges
             for whole in (False, True):
-                for term in range(len(self.terms.nodes)):
+                for term in _growing(self.terms.nodes):
                     self._apply(term, whole=whole)
                     # The rest of a round would triple the steps of a certificate.
                     if is_open and not self.replay.unequal_outputs():

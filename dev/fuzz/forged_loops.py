@@ -706,4 +706,82 @@ e=Gather(k,a) y=Squeeze(e,z) }
 g (float[n] x) => (y) { y=Neg(x)
 - }
 + s=Shape(x) z=ConstantOfShape<value=float[3] {0,0,0}>(s) }
+# a product of states that start with other sizes, 17, 17
+g (float[t,2] x) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, int64[2] w={0,2}, int64[2]
+k={1,2}> {
+a=Shape(x) n=Gather(a,z) p=ConstantOfShape(w) q=ConstantOfShape(k)
+- f,h,y=Loop(n,c,p,q)<body=b(int64 i, bool d, float[s,2] l, float[r,2] m) => (bool e, float[u,2] f,
+float[v,2] h, float[2] y) { e=Identity(d) y=Gather(x,i) j=Unsqueeze(y,o) f=Concat<axis=0>(l,j)
+h=Concat<axis=0>(m,j) }> }
++ f,h,y=Loop(n,c,p,q)<body=b(int64 i, bool d, float[s,2] l, float[r,2] m) => (bool e, float[u,2] f,
+float[v,2] h, float[2] y) { e=Identity(d) y=Gather(x,i) j=Unsqueeze(y,o) f=Concat<axis=0>(l,j)
+h=Concat<axis=0>(m,j) aa=Transpose(f) bb=MatMul(aa,h) }> }
+# a product that another loop has, 17, 17
+g (float[t,2] x, float[t,2] w) => (y, v) <bool c={1}, int64 z={0}, int64[1] o={0}, int64[2]
+e0={0,2},
+int64[2] e1={1,2}> { a=Shape(x) n=Gather(a,z) p=ConstantOfShape(e0) q=ConstantOfShape(e1)
+f,h,y=Loop(n,c,p,p)<body=b(int64 i, bool d, float[s,2] l, float[r,2] m) => (bool e, float[u,2] f,
+float[v,2] h, float[2,2] y) { e=Identity(d) k=Gather(x,i) j=Unsqueeze(k,o) f=Concat<axis=0>(l,j)
+h=Concat<axis=0>(m,j) aa=Transpose(f) y=MatMul(aa,h) }>
+- f2,h2,v=Loop(n,c,p,q)<body=b(int64 i, bool d, float[s,2] l, float[r,2] m) => (bool e, float[u,2]
+f,
+float[v,2] h, float[2] y) { e=Identity(d) y=Gather(x,i) j=Unsqueeze(y,o) f=Concat<axis=0>(l,j)
+h=Concat<axis=0>(m,j) }> }
++ f2,h2,v=Loop(n,c,p,q)<body=b(int64 i, bool d, float[s,2] l, float[r,2] m) => (bool e, float[u,2]
+f,
+float[v,2] h, float[2] y) { e=Identity(d) y=Gather(x,i) j=Unsqueeze(y,o) f=Concat<axis=0>(l,j)
+h=Concat<axis=0>(m,j) aa=Transpose(f) bb=MatMul(aa,h) }> }
+# the last of two rows at a place, 18, 18
+g (float[2,2] x, float[3,2] w) => (y) <bool c={1}, int64 n={2}, int64[1] o={0}, int64[2,1] p={1,1}>
+{
+- y=Loop(n,c,w)<body=b(int64 i, bool d, float[3,2] a) => (bool e, float[3,2] f) { e=Identity(d)
+k=Gather(x,i) j=Gather(p,i) q=Unsqueeze(j,o) v=Unsqueeze(k,o) f=ScatterND(a,q,v) }> }
++ v=Unsqueeze(x,o) q=Unsqueeze(p,o) y=ScatterND(w,q,v) }
+# rows below a state, 18, 18
+g (float[3,2] x, float[4,2] w) => (y)
+- <bool c={1}, int64 n={3}, int64[2] s={1,1}, int64[1] o={0}> {
+y=Loop(n,c,w)<body=b(int64 i, bool d, float[4,2] a) => (bool e, float[4,2] f) { e=Identity(d)
+k=Gather(x,i) q=Reshape(i,s) v=Unsqueeze(k,o) f=ScatterND(a,q,v) }> }
++ <int64[1] i={3}, int64 z={3}, int64[1] o={0}> { r=Gather(x,i) y=Concat<axis=0>(x,r) }
+# rows that add up, 18, 18
+g (float[t,2] x, float[t,2] w) => (y)
+- <bool c={1}, int64 z={0}, int64[2] s={1,1}, int64[1] o={0}> { h=Shape(x) n=Gather(h,z)
+y=Loop(n,c,w)<body=b(int64 i, bool d, float[t,2] a) => (bool e, float[t,2] f) { e=Identity(d)
+k=Gather(x,i) q=Reshape(i,s) v=Unsqueeze(k,o) f=ScatterND<reduction="add">(a,q,v) }> }
++ { y=Identity(x) }
+# a branch that fails where the other one runs, 17, 17
+g (float[4] x, bool c, int64[1] s) => (y) {
+- y=If(c)<then_branch=a() => (float[4] u) { u=Abs(x) }, else_branch=b() => (float[4] v) {
+w=Reshape(x,s) v=Sub(x,w) }> }
++ u=Abs(x) w=Reshape(x,s) v=Sub(x,w) y=Where(c,u,v) }
+# a condition of one element, 17, 17
+g (float x, bool[1] c) => (y) {
+- y=If(c)<then_branch=a() => (float u) { u=Abs(x) }, else_branch=b() => (float v) { v=Neg(x) }> }
++ u=Abs(x) v=Neg(x) y=Where(c,u,v) }
+# more places than an axis has, 17, 17
+g (float[t,m] x) => (y) <int64[1] k={3}> { y=Neg(x)
+- }
++ v,i=TopK(x,k) }
+# places of a row that has none, 17, 17
+g (float[t,m] x) => (y) <int64[1] k={3}, bool c={1}, int64 n={0}> { y=Loop(n,c)<body=b(int64 i,
+bool d)
+=> (bool e, float[m] r) { e=Identity(d) r=Gather(x,i) v,q=TopK(r,k) }>
+- }
++ v,i=TopK(x,k) }
+# channels that do not fit, 17, 17
+g (float[t,2,4,4] x, float[1,3,2,2] w) => (y) { y=Neg(x)
+- }
++ z=Conv(x,w) }
+# a pool of vectors, 17, 17
+g (float[t,2] x) => (y) { y=Neg(x)
+- }
++ z=GlobalAveragePool(x) }
+# a remainder by zero, 17, 17
+g (int64[t] x) => (y) <int64 z={0}> { y=Neg(x)
+- }
++ r=Mod(x,z) }
+# a remainder of floats, 17, 17
+g (float[t] x) => (y) <float z={2}> { y=Neg(x)
+- }
++ r=Mod(x,z) }
 """

@@ -1,4 +1,4 @@
-"""Symbolic execution of a model by definition: each node becomes an application to terms."""
+"""Two models as terms, by definition: each node becomes an application to terms."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,11 +9,15 @@ import numpy as np
 import onnx
 
 from ...ir import Array, Tensor
-from .inference import common, fact_of, fact_of_output, numbers_of
+from ...ir.checker import check_well_formed
+from ...ir.onnx_errors import OnnxError, one_line
+from ...reference.bound_inputs import bound_conditions
+from ...reference.refused_nodes import infer_strictly, inference_query
+from .inference import common, fact_of, fact_of_output, numbers_of, refine
 from .meaning import head_of, schema_of
 from .polynomials import Dim
 from .sizes import sizes_in
-from .terms import ABSENT, UNKNOWN, Args, CertificateError, Fact, Head, Terms, require_unique
+from .terms import ABSENT, Args, CertificateError, Fact, Head, Terms, is_own, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -64,7 +68,7 @@ class Body(NamedTuple):
         """Fact of an input in the first iteration, without sizes that no input names."""
         # Nobody specified when a body of another domain runs, or with what.
         if "::" in head.name:
-            return UNKNOWN
+            return Fact()
         if self.op_type == "Loop" and index < 2:  # runtimes make a vector where one is declared
             operand = (*self.operands, ABSENT, ABSENT)[1] if index else ABSENT
             is_scalar = not fact_of(self.graph.input[index].type).shape
@@ -72,7 +76,7 @@ class Body(NamedTuple):
             return Fact((_INT64, _BOOL)[index], () if is_scalar else None)
         place = index + self.batched(head)
         if self.op_type not in ("Loop", "Scan") or place >= len(self.operands):
-            return UNKNOWN
+            return Fact()
         fact = terms.fact(self.operands[place])
         number = index - self.states(head)
         if fact.shape is None or self.batched(head):
@@ -163,8 +167,8 @@ class Execution:
         self.declared: list[Declaration] = []
         self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
-        self._terms, self._is_original = terms, is_original
-        self._graph = model.graph
+        self._terms, self._is_original, self._depth = terms, is_original, 0
+        self._graph, self._folder = model.graph, folder
         keys = [(_domain(f.domain), f.name, f.overload) for f in model.functions]
         self._functions = dict(zip(keys, model.functions, strict=True))
         require_unique(keys, "functions")
@@ -172,13 +176,11 @@ class Execution:
             # A certificate for one meaning of Relu must not be read as one for ONNX's.
             if domain in _KNOWN and onnx.defs.has(name, domain):
                 raise CertificateError(f"a function redefines {name}")
-        self._folder = folder
         self._imports = _imports(model.opset_import)
         self._guards: Guards = ()
         self._iterations: tuple[int, ...] = ()
         self._drawn: dict[Head, int] = {}
         self._parameters: dict[str, onnx.AttributeProto] = {}
-        self._depth = 0
 
     def run(self, values: Mapping[str, int]) -> list[int]:
         """Terms of the outputs, from those of the inputs by name."""
@@ -244,10 +246,8 @@ class Execution:
             mark = f"{number} in {len(self._iterations)}"
             head = head._replace(name=f"drawn {head.name}", key=mark)
             args = (*args, ABSENT, *self._iterations)
-        results = [
-            self._terms.add(head, args, self._fact(head, args, ran, output), output)
-            for output in range(len(node.output))
-        ]
+        facts = [self._fact(head, args, ran, k) for k, _ in enumerate(node.output)]
+        results = [self._terms.add(head, args, fact, k) for k, fact in enumerate(facts)]
         for number in own:
             around = operands[0] if head.name == "If" else results[0]
             self.bodies[number] = around, self.bodies[number][1]
@@ -272,7 +272,7 @@ class Execution:
             return fact_of_output(self._terms, head, args, output)
         first = 1 if head.name == "Loop" else 0
         if "::" in head.name or any(first + output >= len(each) for _, each in ran):
-            return UNKNOWN
+            return Fact()
         facts = [self._terms.fact(each[first + output]) for _, each in ran]
         if head.name == "If":
             return common(facts)
@@ -469,3 +469,125 @@ def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
 
 def _domain(name: str) -> str:
     return "" if name == "ai.onnx" else name
+
+
+Types = Mapping[str, onnx.TypeProto]
+_Facts = dict[str, Fact]
+_Protos = tuple[onnx.ModelProto, onnx.ModelProto]
+
+
+class Side(NamedTuple):
+    """One of the models after its execution, with the terms of its outputs by name."""
+
+    execution: Execution
+    outputs: dict[str, int]
+
+
+class Models(NamedTuple):
+    """Both models over the same terms, and conditions on their inputs."""
+
+    terms: Terms
+    before: Side
+    after: Side
+    assumptions: set[str]
+
+
+def execute(protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path | None]) -> Models:
+    """Execute two models on the same inputs, of which the bound ones have their values."""
+    terms, types = Terms(), [_inputs(proto) for proto in protos]
+    facts, assumptions = _compare(types[0], types[1], bound)
+    defaults, sides = [], []
+    for proto, folder in zip(protos, folders, strict=True):
+        check_well_formed(proto)
+        require_valid(proto, types[0])
+        own = [name for name in types[0] if name in _inputs(proto)]
+        values = {n: terms.add(Head("input", key=n), fact=facts[n]) for n in own if n not in bound}
+        values |= {name: terms.constant(bound[name]) for name in own if name in bound}
+        initial = [t for t in proto.graph.initializer if t.name in values.keys() - bound.keys()]
+        defaults.append({t.name: terms.constant(Tensor(t, base_dir=folder)) for t in initial})
+        execution = Execution(terms, proto, folder, is_original=proto is protos[0])
+        names = [info.name for info in proto.graph.output]
+        require_unique(names, "outputs")
+        sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
+    for number, _ in enumerate(terms.nodes):
+        refine(terms, number)
+    terms.infer = refine
+    if [*sides[0].outputs] != [*sides[1].outputs] or defaults[0] != defaults[1]:
+        raise CertificateError("the models have different outputs, or defaults of inputs")
+    return Models(terms, sides[0], sides[1], assumptions)
+
+
+def _inputs(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    """Types of the inputs that a caller passes, in their order."""
+    fixed = {t.name for t in model.graph.initializer} if model.ir_version < 4 else set()
+    require_unique([info.name for info in model.graph.input], "inputs")
+    return {info.name: info.type for info in model.graph.input if info.name not in fixed}
+
+
+def _compare(before: Types, after: Types, bound: Mapping[str, Array]) -> tuple[_Facts, set[str]]:
+    """Facts of the inputs, and the assumptions under which both models have them."""
+    free = [[name for name in side if name not in bound] for side in (before, after)]
+    if not bound.keys() <= before.keys() or free[0] != free[1]:
+        raise CertificateError("the models have different inputs")
+    for name, value in bound.items():
+        tensor = Tensor(array=value)
+        for type_ in (before[name], after.get(name, before[name])):
+            _require_fit(name, fact_of(type_), Fact(tensor.elem_type, tuple(tensor.dims)))
+    assumptions, facts = bound_conditions(bound, after), dict[str, Fact]()
+    ends = {name: (fact_of(before[name]), fact_of(after[name])) for name in free[1]}
+    rows = {name: [*_pairs(name, *pair)] for name, pair in ends.items()}
+    classes = dict[object, set[Any]]()
+    for pair in [pair for row in rows.values() for pair in row]:
+        joined = set().union(*[classes.get(each, {each}) for each in pair])
+        classes.update(dict.fromkeys(joined, joined))
+    for name, (own, other) in ends.items():
+        if 0 in (own.elem_type, other.elem_type) and after[name] != before[name]:
+            raise CertificateError(f"input '{name}' has different types")
+        _require_fit(name, own, other)
+        sizes = [_size(name, classes[size]) for size, _ in rows[name]]
+        if any(is_new for _, is_new in sizes) or (own.shape is None and other.shape is not None):
+            assumptions.add(f"input '{name}' is {other.text()}, as the rewrite declares it")
+        shape = None if own.shape is None and other.shape is None else tuple([n for n, _ in sizes])
+        facts[name] = Fact(own.elem_type, shape)
+    return facts, assumptions
+
+
+def _pairs(name: str, own: Fact, other: Fact) -> Iterator[tuple[object, object]]:
+    """Sizes of an input by both declarations; unknown and new ones are marked."""
+    rank = len(own.shape or other.shape or ())
+    pairs = zip(own.shape or (None,) * rank, other.shape or (None,) * rank, strict=False)
+    for axis, (one, two) in enumerate(pairs):
+        size: object = (name, axis) if one is None or is_own(one) else one
+        yield size, size if two is None else (two,) if isinstance(two, str) else two
+
+
+def _size(name: str, same: set[Any]) -> tuple[Dim, bool]:
+    """Size that others are equal to, and whether the original alone does not say so."""
+    members = [each for each in same if not isinstance(each, tuple) or len(each) > 1]
+    numbers = [each for each in members if isinstance(each, int)]
+    names = sorted([each for each in members if isinstance(each, str)])
+    if len(numbers) > 1:
+        raise CertificateError(f"input '{name}' has different types")
+    return (*numbers, *names, None)[0], len(members) > 1
+
+
+def _require_fit(name: str, fact: Fact, other: Fact) -> None:
+    """Require one type, and sizes that may be the same."""
+    pairs = [*zip(fact.shape or (), other.shape or (), strict=False)]
+    odd = any(isinstance(x, int) and isinstance(y, int) and x != y for x, y in pairs)
+    ranks = {len(shape) for shape in (fact.shape, other.shape) if shape is not None}
+    if fact.elem_type != other.elem_type or odd or len(ranks) > 1:
+        raise CertificateError(f"input '{name}' has different types")
+
+
+def require_valid(model: onnx.ModelProto, inputs: Mapping[str, onnx.TypeProto]) -> None:
+    """Require a model whose types onnx can infer from those of the original's inputs."""
+    query = inference_query(model, keeps_inputs=False)  # what bodies declare may be wrong
+    for info in query.graph.input:
+        if info.name in inputs:
+            info.type.CopyFrom(inputs[info.name])
+    try:
+        infer_strictly(query)
+    except OnnxError as error:
+        text = f"onnx refuses a node: {one_line(error.__cause__ or error)}"
+        raise CertificateError(text) from error

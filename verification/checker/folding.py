@@ -9,8 +9,7 @@ import onnx
 
 from ...ir import Array
 from ...reference.interpreter.node_kernels import operator_kernel
-from .signs import names
-from .terms import Head
+from .terms import Head, names
 
 _MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherElements GatherND
     Identity NonZero Pad Reshape Shape Size Slice Split Squeeze Tile Transpose Trilu Unsqueeze
@@ -21,8 +20,8 @@ _ROUNDING_ONCE = names("Abs Add Ceil Div Floor Max Min Mul Neg Reciprocal Relu R
 _WHOLE = names("""Abs Add Clip CumSum Div Max Min Mod Mul Neg Range ReduceMax ReduceMin ReduceProd
     ReduceSum Sign Sub Sum""")
 """Operators that are exact on integers."""
-_ROUNDING = names("""Cos CumSum Erf Exp Gemm Log MatMul Pow Range ReduceMean ReduceSum Sigmoid Sin
-    Softmax Tanh""")
+_ROUNDING = names("""Cos CumSum Erf Exp Gemm Log MatMul Pow Range ReduceL1 ReduceL2 ReduceMean
+    ReduceSum ReduceSumSquare Sigmoid Sin Softmax Tanh""")
 """Operators that round in between: their last bits are an assumption."""
 MOST_ELEMENTS = 1 << 20
 

@@ -1,7 +1,6 @@
-"""Types and sizes of the outputs of operators, by rules of the checker's own.
+"""Types and sizes of the outputs of operators, by rules of the checker's own."""
 
-A rule says what holds wherever the operator does not fail; 0 and None are unknown.
-"""
+# A rule says what holds wherever the operator does not fail; 0 and None are unknown.
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -10,10 +9,9 @@ from typing import NamedTuple, TypeVar
 import onnx
 
 from .meaning import FIRST, schema_of
-from .polynomials import LIMIT, Dim, add, divide, multiply, rename, smaller, wider
-from .signs import names
+from .polynomials import LIMIT, Dim, add, divide, is_at_least, multiply, rename, smaller, wider
 from .sizes import elements_of, sizes_in
-from .terms import ABSENT, UNKNOWN, Args, Fact, Head, Node, Shape, Terms
+from .terms import ABSENT, UNKNOWN, Args, Fact, Head, Node, Shape, Terms, names
 
 _STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
 _NO_END = 1 << 62
@@ -278,9 +276,12 @@ def _slice(o: _Output) -> Sequence[Dim]:
 
 
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
+    last = dim if end == dim else None
+    if isinstance(end, int):
+        last = dim if end >= _NO_END else add(dim, end) if -_NO_END < end < 0 else last
+    if step == 1 and isinstance(start, int) and start >= 0 and is_at_least(0, add(last, -start)):
+        return add(last, -start)
     if (start, step) == (0, 1) and dim is not None:
-        if end == dim or (isinstance(end, int) and end >= _NO_END):
-            return dim
         number, other = (dim, end) if isinstance(dim, int) else (end, dim)
         if isinstance(number, int) and number >= 0 and not isinstance(other, int):
             return smaller(number, other)
@@ -451,7 +452,7 @@ RULES: dict[str, Rule] = {
     "Split": _split,
     "Squeeze": lambda o: _reduced(o.shape(), known(o.numbers(1, "axes") or None)),
     "Tile": lambda o: [multiply(dim, n) for dim, n in zip(o.shape(), o.sizes(1), strict=False)],
-    "TopK": lambda o: _with(o.shape(), o.axis(-1), (*(o.terms.numbers(o.arg(1)) or ()), None)[0]),
+    "TopK": lambda o: _with(o.shape(), o.axis(-1), *o.sizes(1)[:1]),
     "Transpose": _transpose,
     "Unsqueeze": _unsqueeze,
 }

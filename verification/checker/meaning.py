@@ -1,8 +1,7 @@
-"""Meaning of an operator at an opset: the newest version of ONNX that means the same.
+"""Meaning of an operator at an opset: the newest version of ONNX that means the same."""
 
-A version that adds optional attributes, inputs and outputs alone means the same as the one before,
-unless it stands in `_CHANGED`.
-"""
+# A version that adds optional attributes, inputs and outputs alone means the same as the one
+# before, unless it stands in `_CHANGED`.
 
 import functools
 from typing import Any

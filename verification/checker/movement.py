@@ -1,12 +1,12 @@
-"""Movements of elements as one map from each element of a result to its source.
+"""Movements of elements as one map from each element of a result to its source."""
 
-    Slice (Transpose (x))             y[i, j] = x[j, i + 2]
-    Reshape (Transpose (x: [n, m]))   y[i * n + j] = x[j, i]
-
-Axes of known sizes are one array of positions, on which the operators themselves run. An axis of
-another size is open: operators move it as a whole. An axis of a result is a number in mixed radix,
-whose digits are open axes of the source, sizes that repeat elements, and runs of positions.
-"""
+#     Slice (Transpose (x))             y[i, j] = x[j, i + 2]
+#     Reshape (Transpose (x: [n, m]))   y[i * n + j] = x[j, i]
+#
+# Axes of known sizes are one array of positions, on which the operators themselves run. An axis of
+# another size is open: operators move it as a whole. An axis of a result is a number in mixed
+# radix, whose digits are open axes of the source, sizes that repeat elements, and runs of
+# positions.
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,15 @@ from ...ir import Array
 from .inference import BROADCASTING, fact_of_output
 from .polynomials import Dim, divide
 from .rows import apply
-from .signs import carries_all, names
 from .sizes import positions
-from .terms import ABSENT, Fact, Head, Node, Shape, Terms
+from .terms import ABSENT, Fact, Head, Node, Shape, Terms, carries_all, names
 
 _MOST_ELEMENTS = 1 << 16
 _FIRST = 11
 """First version of operators with axes that count from the back."""
-SINGLE = BROADCASTING - {"Mod"} | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid Log Mish Neg
+SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid Log Mish Neg
     Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
-"""Operators on single elements, which fail on none of floats."""
+"""Operators on single elements, of which a Mod alone may fail on floats."""
 
 
 class Axis(NamedTuple):
@@ -127,7 +126,7 @@ def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
     if 0 < node.head.version < _FIRST or old is None or fact.shape is None or None in fact.shape:
         return None
     for source, move in sources_of(terms, node.args[0]):
-        if move is not None and terms.tensor(source) is None:
+        if move is not None and (terms.tensor(source) is None or node.head.name == "moved"):
             result = _map_of(terms, node, fact.shape, source, move)
             derived = derived if result is None else _put(terms, source, result, fact)
             if derived is not None and terms.find(derived) != terms.find(own):
@@ -269,7 +268,7 @@ def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int 
     if tensor is None or mixed or any(n not in (1, m) for n, m in pairs):
         return None
     values = np.broadcast_to(tensor.numpy(), sizes).reshape(-1)
-    return terms.constant(np.ascontiguousarray(values[move.array()]))
+    return terms.constant(np.asarray(values[move.array()], values.dtype))
 
 
 def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
@@ -313,7 +312,11 @@ def movement_of_part(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 
 def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:
-    """Moved term; itself where the movement moves nothing."""
+    """Moved term; itself where the movement moves nothing, and a constant of one."""
+    tensor = terms.tensor(source)
+    if tensor is not None and not any(map(_is_open, move.axes)):
+        values = tensor.numpy()
+        return terms.constant(np.asarray(values.reshape(-1)[move.array()], values.dtype))
     same = move == _nothing(terms.fact(source).shape)
     return source if same else terms.add(Head("moved", key=move), (source,), fact)
 

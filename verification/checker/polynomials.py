@@ -1,11 +1,11 @@
-"""Sizes as polynomials over names: sums and products of sizes in one normal form.
+"""Sizes as polynomials over names: sums and products of sizes in one normal form."""
 
-    Concat of [p, 8] and [t, 8] along axis 0     p + t
-
-A size is equal to its polynomial, an element of int64 modulo 2^64.
-"""
+#     Concat of [p, 8] and [t, 8] along axis 0     p + t
+#
+# A size is equal to its polynomial, an element of int64 modulo 2^64.
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -80,14 +80,11 @@ def divide(dim: Dim, divisor: Dim) -> Dim:
     ((names, share),) = factors
     quotient = dict[Monomial, int]()
     for each, number in _parts(dim).items():
-        rest = list(each)
-        for name in names:
-            if name not in rest:
-                return None
-            rest.remove(name)
-        if number % share:
+        rest = Counter(each)
+        rest.subtract(names)
+        if number % share or min(rest.values(), default=0) < 0:
             return None
-        quotient[tuple(rest)] = number // share
+        quotient[tuple(sorted(rest.elements()))] = number // share
     return _normal(quotient)
 
 
@@ -107,12 +104,10 @@ def rename(dim: Dim, sizes: dict[Dim, Dim]) -> Dim:
 
 
 def wider(dims: Iterable[Dim]) -> Dim:
-    """Size of an axis of operands that broadcast: the one that is not 1, or 1.
-
-        [n] + ([n] + [m])     the wider one of m and n
-
-    It is a name of the checker's own where that depends on the sizes, and unknown for sums.
-    """
+    """Size of an axis of operands that broadcast: the one that is not 1, or 1."""
+    #     [n] + ([n] + [m])     the wider one of m and n
+    #
+    # It is a name of the checker's own where that depends on the sizes, and unknown for sums.
     parts = {part for dim in dims for part in parts_of(dim)} - {1}
     parts -= {dim for dim in parts if smaller_of(dim)[1] in parts and smaller_of(dim)[0] > 1}
     numbers, names = ([part for part in parts if isinstance(part, kind)] for kind in (int, str))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 
-from .declarations import same_below, wrong_declarations
-from .execution import BRANCHES, Application, Execution
-from .models import Models
+import onnx
+
+from .execution import BRANCHES, Application, Declaration, Execution, Models
+from .inference import fact_of, numbers_of, refine
+from .polynomials import Dim
 from .rules import NOTIONS, RULES, assumption_of
 from .scans import loop_of, rows_of_any_size, source_of
-from .signs import carries_all
-from .terms import ABSENT, COMMUTATIVE, CertificateError
+from .terms import ABSENT, COMMUTATIVE, CertificateError, Shape, Terms, carries_all
 
 Guards = frozenset[tuple[object, str]]
 """Bodies around a node, by the terms that decide whether they run."""
@@ -25,7 +26,7 @@ class Replay:
         self.assumptions = set(models.assumptions)
         self._safe: list[int] = []
         self._seen: set[object] = set()
-        self._weaker: list[tuple[int, int]] = []
+        self._weaker: list[tuple[int, int, int]] = []
         self.terms.is_exact = equality != "reals"
 
     def judge(self, steps: Iterable[tuple[str, int]]) -> list[int]:
@@ -67,8 +68,8 @@ class Replay:
         new |= kind != "value" and mark not in self._seen
         self.assumptions |= {assumption} - {""}
         self._safe += [term] if kind == "safe" else []
-        self._weaker += [(term, derived)] if kind in ("spelling", "weaker") else []
-        self._weaker += [(derived, term)] if kind == "spelling" else []
+        self._weaker += [(term, derived, ABSENT)] if kind in ("spelling", "weaker") else []
+        self._weaker += [(derived, term, ABSENT)] if kind == "spelling" else []
         if RULES[rule].notion == self.equality == "values":
             self.terms.freeze()
         self.terms.merge(term, derived)
@@ -109,7 +110,7 @@ class Replay:
         for application, is_short in product(before.log, (False, True)):
             guards = self._guards(before, application, is_short)
             if guards is not None:
-                for key in closure(application.term):
+                for key in closure(application.term, {body for body, _ in guards}):
                     twins.setdefault(key, []).append(guards)
         safe = {key for term in self._safe for key in closure(term)}
         for application in after.log:
@@ -122,19 +123,20 @@ class Replay:
             if not any(guards <= around for guards in twins.get(key, ())):
                 yield application
 
-    def _closures(self) -> Callable[[int], set[object]]:
+    def _closures(self) -> Callable[..., set[object]]:
         """Function from an application to the keys of all that fail only where it does."""
-        weaker: dict[object, list[object]] = {}
-        for one, other in (*self._weaker, *self.terms.implied):
-            weaker.setdefault(self._key(one), []).append(self._key(other))
+        weaker: dict[object, list[tuple[object, object]]] = {}
+        for one, other, loop in (*self._weaker, *self.terms.implied):
+            body = loop if loop == ABSENT else loop_of(self.terms, loop)
+            weaker.setdefault(self._key(one), []).append((self._key(other), body))
 
-        def closure(term: int) -> set[object]:
+        def closure(term: int, bodies: Collection[object] = ()) -> set[object]:
             keys, stack = set[object](), [self._key(term)]
             while stack:
                 key = stack.pop()
                 if key not in keys:
                     keys.add(key)
-                    stack += weaker.get(key, ())
+                    stack += [k for k, loop in weaker.get(key, ()) if loop in (ABSENT, *bodies)]
             return keys
 
         return closure
@@ -160,3 +162,82 @@ class Replay:
             elif bool(condition.numpy().all()) is not BRANCHES[name]:
                 return None
         return frozenset(guards)
+
+
+# Runtimes refuse wrong types, and make room for the sizes. A name of a size ties all values that
+# have it: runtimes let one use the memory of another.
+_Place = tuple[int, int]
+_Types = Iterable[Declaration]
+_Tie = tuple[Declaration, _Place, Dim]
+
+
+def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[str]:
+    """Names of values of which the rewrite declares what is not derived."""
+    original, names = set[tuple[int, object]](), dict[_Place, set[Dim]]()
+    # What a body computes has the same type where a step wrote it in another way.
+    equal = [pair for *pair, loop in terms.implied if loop != ABSENT]
+    for each in before:
+        shape, roots = fact_of(each.type_).shape, [terms.find(each.term)]
+        roots += [terms.find(new) for old, new in equal if terms.find(old) in roots]
+        for root in roots:
+            original |= {(root, _type(each.type_)), (root, _rank(shape))}
+            for axis, dim in enumerate(shape or ()):
+                original.add((root, (axis, dim)))
+                names.setdefault((root, axis), set()).add(dim)
+    ties: dict[str, list[_Tie]] = {}
+    for each in after:
+        refine(terms, each.term)  # more may be known than when the term was built
+        root, own, type_ = terms.find(each.term), terms.fact(each.term), each.type_
+        shape, sizes = fact_of(type_).shape, own.shape or ()
+        is_own = type_.WhichOneof("value") == "tensor_type"
+        is_own &= type_.tensor_type.elem_type in (0, own.elem_type)
+        has_rank = _rank(shape) in (None, _rank(own.shape)) or (root, _rank(shape)) in original
+        if not has_rank or not (is_own or (root, _type(type_)) in original):
+            yield each.name
+            continue
+        for axis, dim in enumerate(shape or ()):
+            derived = sizes[axis] if axis < len(sizes) else None
+            if isinstance(dim, int) and dim != derived and (root, (axis, dim)) not in original:
+                yield each.name
+            if isinstance(dim, str):
+                ties.setdefault(dim, []).append((each, (root, axis), derived))
+    for name, values in ties.items():
+        yield from _untied(names, name, values)
+
+
+def same_below(terms: Terms, roots: Iterable[int], before: _Types, after: _Types) -> bool:
+    """Test for the same declared sizes of all terms that some are made of."""
+    reach, stack = {ABSENT}, list(roots)
+    while stack:
+        at = stack.pop()
+        if at not in reach:
+            reach.add(at)
+            stack += terms.nodes[at].args
+    rows = [{(e.term, numbers_of(e.type_)) for e in s if e.term in reach} for s in (before, after)]
+    one, other = ({row for row in side if row[1]} for side in rows)
+    return one == other
+
+
+def _rank(shape: Shape | None) -> int | None:
+    return None if shape is None else len(shape)
+
+
+def _untied(names: Mapping[_Place, set[Dim]], name: str, values: Sequence[_Tie]) -> Iterator[str]:
+    """Names of values that share the name of a size without reason."""
+    new = [value for value in values if name not in names.get(value[1], ())]
+    places = {place for _, place, _ in values}
+    sizes = {derived for _, _, derived in new}
+    if not new or len(places) == 1:
+        return
+    shared = {derived for _, place, derived in values if name in names.get(place, ())}
+    if len(sizes) > 1 or None in sizes or (shared and not sizes <= shared):
+        yield new[0][0].name
+
+
+def _type(type_: onnx.TypeProto) -> bytes:
+    """Type without the sizes of a tensor."""
+    bare = onnx.TypeProto.FromString(type_.SerializeToString())
+    bare.ClearField("denotation")
+    if bare.WhichOneof("value") == "tensor_type":
+        bare.tensor_type.ClearField("shape")
+    return bare.SerializeToString(deterministic=True)

@@ -18,8 +18,7 @@ import onnx
 
 from .inference import fact_of_output
 from .meaning import head_of
-from .signs import carries_all
-from .terms import ABSENT, COMMUTATIVE, Fact, Head, Node, Terms
+from .terms import ABSENT, COMMUTATIVE, Fact, Head, Node, Terms, carries_all
 
 Kind = Literal["safe", "spelling", "weaker", "value"]
 _Binding = dict[str, int]
@@ -51,6 +50,7 @@ _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
 _SUM = ("Add", ("Add", "x", "c"), "d"), ("Add", "x", ("Add", "c", "d"))
 _PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
 _CONSTANTS = ("floats x", "constant c", "constant d")
+_ROW = ("Gather", "x", ("Unsqueeze", "i", "a"))
 _QUOTIENT = ("Mul", "x", ("Reciprocal", "y"))
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
@@ -63,6 +63,14 @@ ROWS = (
     Row("or-false", "value", ("Or", "x", 0), "x", _LIKE),
     Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
     Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
+    Row(
+        "choice-by-negation",
+        "spelling",
+        ("Where", ("Not", "q"), "x", "z"),
+        ("Where", "q", "z", "x"),
+    ),
+    Row("xor-true", "value", ("Xor", "x", 1), ("Not", "x"), _LIKE),
+    Row("row-by-vector", "value", _ROW, ("Unsqueeze", ("Gather", "x", "i"), "a"), ("front a",)),
     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
     Row("mish", "spelling", ("Mish", "x"), _MISH, _FLOAT[1:], assumes=LONGER),
     Row("gelu", "spelling", ("Gelu", "x"), _GELU, _FLOAT[1:], assumes=LONGER),
@@ -163,6 +171,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 
 _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
     "constant": lambda terms, fact, term: term in terms.closed,
+    "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
     "single": lambda terms, fact, term: terms.fact(term).shape in ((), (1,)),
     "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,

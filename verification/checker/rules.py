@@ -1,9 +1,8 @@
-"""Rules of the checker: each derives from one term another one that is equal to it.
+"""Rules of the checker: each derives from one term another one that is equal to it."""
 
-A rule is "safe" if its conditions exclude that the node fails, a "spelling" if both nodes fail on
-the same operands, "weaker" if the derived node fails only where the other one does, and a "value"
-if it says nothing about failures: where a node fails, any value is as good as another.
-"""
+# A rule is "safe" if its conditions exclude that the node fails, a "spelling" if both nodes fail on
+# the same operands, "weaker" if the derived node fails only where the other one does, and a "value"
+# if it says nothing about failures: where a node fails, any value is as good as another.
 
 from __future__ import annotations
 
@@ -15,15 +14,14 @@ import onnx
 
 from ...ir import Array
 from . import movement, scans
+from .execution import BRANCHES
 from .folding import fold, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
-from .iterations import chosen_by, folded, iterations
 from .meaning import FIRST, head_of
-from .polynomials import add, is_at_least, multiply
+from .polynomials import Dim, add, divide, is_at_least, multiply
 from .rows import LONGER, ROWS, Kind, apply, build, derive_row, integers, is_filled
-from .signs import names
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
-from .terms import ABSENT, Fact, Head, Node, Shape, Terms
+from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
 NOTIONS = ("bits", "values", "reals")
 """Notions of equality, the strongest first."""
@@ -71,6 +69,8 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     ending, node = RULES[rule].assumes, terms.nodes[term]
     if ending == ROUNDED or (ending == SUMMED and terms.fact(term).elem_type in _FLOATS):
         return ending
+    while terms.nodes[derived].head.name == "Unsqueeze":
+        derived = terms.nodes[derived].args[0]
     is_plain = node.head.version and node.head.key is None
     head = node.head if is_plain else terms.nodes[derived].head
     whole = all(terms.fact(arg).elem_type in _WHOLE for arg in (term, *node.args) if arg != ABSENT)
@@ -83,10 +83,11 @@ _rule("row-alone", "Loop", kind="weaker")(scans.row_alone)
 _rule("scan-as-loop", "Scan", kind="value")(scans.scan_as_loop)
 _rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
 _rule("states", "Loop", kind="value")(scans.states)
+_rule("scattered-rows", "Loop", kind="value")(scans.scattered_rows)
 _rule("sums", "Loop", kind="value", assumes=SUMMED)(
     lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
 )
-_rule("iterations", "Loop", kind="weaker")(iterations)
+_rule("iterations", "Loop", kind="weaker")(scans.iterations)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(scans.elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
 _rule("selection-first", "moved", kind="value")(movement.selection_first)
@@ -100,7 +101,7 @@ _rule("movement-of-operands", "moved", kind="value", assumes=OF_ROWS)(movement.m
 @_rule("constant-folding", kind="safe", assumes=FOLDED)
 def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Compute an operator on constants."""
-    results = folded(terms, node.head, node.args)
+    results = scans.folded(terms, node.head, node.args)
     return None if results is None else terms.constant(results[node.output])
 
 
@@ -143,11 +144,13 @@ def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
     return node.args[0] if is_first and is_off and (inside or not has_ratio) else None
 
 
-@_rule("cast-to-own-type", "Cast", kind="safe")
-def cast(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Drop a Cast to the type that the operand has."""
-    own = terms.fact(node.args[0]).elem_type
-    return node.args[0] if own and node.head.attribute("to") == own else None
+_rule("cast-to-own-type", "Cast", kind="safe")(
+    lambda terms, node, fact: (
+        node.args[0]
+        if 0 != terms.fact(node.args[0]).elem_type == node.head.attribute("to")
+        else None
+    )
+)
 
 
 @_rule("product-and-sum", "Gemm", kind="spelling", assumes=LONGER)
@@ -243,26 +246,19 @@ def axes_written_out(terms: Terms, node: Node, fact: Fact) -> int | None:
     return None if same else terms.add(head, args, fact, node.output)
 
 
-@_rule("parts-of-known-number", "Split", kind="weaker")
-def parts_of_known_number(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Name the number of equal parts; from opset 18 on the last one may be smaller."""
-    if node.head.version != 13 or len(node.args) != 1:
-        return None
-    newer = node.head.changed(num_outputs=node.head.outputs)._replace(version=18)
-    return terms.add(newer, node.args, fact, node.output)
-
-
-@_rule("parts-of-known-size", "Split", kind="spelling")
+@_rule("parts-of-known-size", "Split", kind="weaker")
 def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Give the sizes of equal parts as an input; the last one may be smaller."""
+    """Name the number of equal parts, and give their sizes as an input."""
     head, shape, axis = node.head, terms.fact(node.args[0]).shape or (), node.head.integer("axis")
     size = shape[axis] if -len(shape) <= axis < len(shape) else None
-    fits = head.attribute("num_outputs") == head.outputs
-    if len(node.args) != 1 or head.version != 18 or not fits or not isinstance(size, int):
+    newer, count = head.changed(num_outputs=head.outputs)._replace(version=18), head.outputs
+    if len(node.args) == 1 and head.version == 13:  # from opset 18 on the last one may be smaller
+        return terms.add(newer, node.args, fact, node.output)
+    if len(node.args) != 1 or head != newer or not isinstance(size, int):
         return None
-    each = -(-size // head.outputs)
-    last = size - each * (head.outputs - 1)
-    sizes = integers(terms, [each] * (head.outputs - 1) + [last])
+    each = -(-size // count)
+    last = size - each * (count - 1)
+    sizes = integers(terms, [each] * (count - 1) + [last])
     newer = head.changed(num_outputs=None)
     # onnxruntime 1.32 refuses an empty last part, and the reference has one.
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
@@ -306,27 +302,41 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
 
-@_rule("equal-elements", *BROADCASTING, "Gemm", kind="spelling")
+@_rule("equal-elements", *BROADCASTING, "Gemm", kind="weaker")
 def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write equal rows of a constant as one, if the rest has the shape."""
-    args, is_product = [*node.args], node.head.name == "Gemm"
-    for place, tensor in enumerate(map(terms.tensor, node.args)):
-        others = [terms.fact(arg).shape for k, arg in enumerate(args) if k != place]
-        rest = [fact.shape] if is_product else others
+    head, args = node.head, [*node.args]
+    for place, arg in enumerate(args):
         # A Gemm broadcasts its bias only.
-        if tensor is None or not tensor.size or (is_product and place < 2):
+        if head.version < FIRST or (head.name == "Gemm" and place < 2):
             continue
-        array = tensor.numpy()
-        for axis, count in enumerate(array.shape):
-            row = array.take([0], axis)
-            array = row if array.tobytes() == row.repeat(count, axis).tobytes() else array
-        while array.ndim and array.shape[0] == 1:
-            array = array[0]
-        fits = broadcast([*rest, tensor.dims]) == broadcast([*rest, array.shape]) == fact.shape
-        if fits and fact.shape is not None and array.shape != tensor.numpy().shape:
-            args[place] = terms.constant(np.ascontiguousarray(array))
-    is_new = node.head.version >= FIRST and tuple(args) != node.args
-    return terms.add(node.head, tuple(args), fact) if is_new else None
+        shapes = [terms.fact(each).shape for k, each in enumerate(args) if k != place]
+        shapes = [fact.shape] if head.name == "Gemm" else shapes
+        shape, cut = terms.fact(arg).shape, -2 if head.name == "MatMul" else None
+        others = [each.args[0] for each in terms.operators(arg, "Expand")]
+        for other in (*others, *_one_row(terms, arg)):
+            own = terms.fact(other).shape
+            full, one, *rest = [s and s[:cut] for s in (shape, own, *shapes, fact.shape)]
+            fits = broadcast([*rest[:-1], full]) == broadcast([*rest[:-1], one]) == rest[-1]
+            # The matrices of a MatMul stay as they are.
+            if fits and own is not None and shape and (cut is None or own[cut:] == shape[cut:]):
+                args[place] = other
+    return terms.add(head, tuple(args), fact) if tuple(args) != node.args else None
+
+
+_rule("equal-matrices", "MatMul", kind="weaker", assumes=OF_ROWS)(equal_elements)
+
+
+def _one_row(terms: Terms, term: int) -> list[int]:
+    """Constant with equal rows as one."""
+    tensor = terms.tensor(term)
+    array = np.zeros(0) if tensor is None else tensor.numpy()
+    for axis, count in enumerate(array.shape if array.size else ()):
+        row = array.take([0], axis)
+        array = row if array.tobytes() == row.repeat(count, axis).tobytes() else array
+    while array.ndim and array.shape[0] == 1:
+        array = array[0]
+    return [terms.constant(np.ascontiguousarray(array))] if array.size else []
 
 
 @_rule("zero-states", "GRU", "LSTM", "RNN", kind="weaker")
@@ -365,6 +375,27 @@ def _gathers(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     return node.head.integer("axis") >= 0 and all(is_at_least(1, n) for n in rest)
 
 
+def _selects(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    (count, *_), axis = _axes(terms, node) or [-1], node.head.integer("axis")
+    (size,) = (shapes[0][axis:] if axis >= 0 else ())[:1] or (None,)
+    return count > 0 and is_at_least(count, size)
+
+
+def _whole(sizes: Sequence[Dim]) -> bool:
+    return all(isinstance(size, int) and size > 0 for size in sizes)
+
+
+def _convolves(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    """Test for a Conv whose channels fit, and that has windows."""
+    (shape, kernel, *bias), head = shapes, node.head
+    sizes = fact_of_output(terms, head, node.args, 0).shape or (0, 0)
+    group, wide = head.integer("group", 1), head.integers("kernel_shape")
+    fits = min([0, *(head.integers("pads") or [])]) == 0 < min(head.integers("dilations") or [1])
+    fits &= _whole((*shape[1:], *kernel, *sizes[1:], group)) and wide in (None, [*kernel[2:]])
+    fits = fits and shape[1] == multiply(kernel[1], group) and bias in ([], [kernel[:1]])
+    return fits and divide(kernel[0], group) is not None
+
+
 def _concatenates(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     axis = node.head.integer("axis")
     return 0 <= axis < len(shapes[0]) and len({(s[:axis], s[axis + 1 :]) for s in shapes}) == 1
@@ -397,12 +428,15 @@ def _fits(shapes: Sequence[Shape]) -> bool:
 _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
     **dict.fromkeys(_REDUCTIONS, _reduces),
     "Concat": _concatenates,
+    "Conv": _convolves,
+    "GlobalAveragePool": lambda t, n, s: len(s[0]) > 2 and _whole(s[0][2:]),
     "CumSum": lambda t, n, s: s[1] == () and bool(_places(len(s[0]), _axes(t, n))),
     "Gather": _gathers,
     "MatMul": _multiplies,
     "Range": lambda t, n, s: s == [()] * 3 and bool((t.numbers(n.args[2]) or [0])[0]),
     "Reshape": _reshapes,
     "Slice": _slices,
+    "TopK": _selects,
     "Unsqueeze": lambda t, n, s: bool(_places(len(s[0]) + len(_axes(t, n) or ()), _axes(t, n))),
 }
 """Tests by operator, of operands of known types and shapes."""
@@ -424,7 +458,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = [*map(len, shapes)] == [len(node.head.key)]
         fits &= all(a in (None, b) for a, b in pairs)
     # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
-    elif len(shapes) < len(facts) or kinds & {0, 8} or node.head.version < FIRST:
+    elif len(shapes) < len(facts) or kinds & {0, 8} or (node.head.version < FIRST and facts[1:]):
         fits = False
     elif name in _TESTS:
         fits = _TESTS[name](terms, node, shapes)
@@ -434,11 +468,21 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
         fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
     else:
-        fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS)
+        fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS) and name != "Mod"
         fits &= name != "PRelu" or broadcast(shapes) == shapes[0]
     return terms.add(*node[:2], fact, node.output) if fits else None
 
 
 _rule("if-on-constant", "If", kind="safe")(
-    lambda terms, node, fact: chosen_by(terms, node.head, node.args, node.output)
+    lambda terms, node, fact: scans.chosen_by(terms, node.head, node.args, node.output)
 )
+
+
+@_rule("both-branches", "If", kind="value")
+def both_branches(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Choose between the results of both branches, which have one shape."""
+    marks = sorted(node.head.key, key=lambda mark: BRANCHES[mark[0]], reverse=True)
+    ends = [end for mark in marks for end in node.args[mark[2] :][: mark[3]][node.output :][:1]]
+    same = [*map(terms.fact, ends)] == [fact, fact] and None not in (fact.shape or (None,))
+    is_scalar = terms.fact(node.args[0]).shape == ()
+    return apply(terms, "Where", node.args[0], *ends) if same and is_scalar else None

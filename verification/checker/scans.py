@@ -1,30 +1,37 @@
-"""Rows of loops: those of a function of rows are the function of all rows.
+"""Rows of loops: those of a function of rows are the function of all rows."""
 
-y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
-"""
+# y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
+# Loop (3, true, x) { s = Tanh (s) }                            Tanh (Tanh (Tanh (x)))
 
 # A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
 # state. The sizes of an empty result are those that the body declares.
+#
+# A body is terms over variables. An iteration has values in their place, and what follows from
+# constants is computed on the way, since the condition of a Loop and the branches of an If may.
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import onnx
 
-from .inference import fact_of_output
-from .iterations import MOST, has_one_reading, has_scalar, level_of, states_of, truth, values_in
+from ...ir import Array
+from .execution import BRANCHES
+from .folding import fold, is_real, rounds
+from .inference import common, fact_of_output
 from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim
 from .rows import apply, integers
 from .sizes import sizes_in
-from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Terms, parts
+from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Parts, Terms, names, parts
 
-_OF_INPUTS = ("scan_input_axes", "scan_input_directions")
-_ROWS = ("scan_output_axes", "scan_output_directions")
+_LAYOUT = ("axes", "directions")
+BATCHED = names("AveragePool Conv ConvTranspose GlobalAveragePool GlobalMaxPool MaxPool")
+"""Operators on the rows of the first axis, each on its own."""
+_AXES = {"CumSum": 1, "Slice": 3}
+"""Operands that number axes."""
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
-_Sizes = tuple[object, ...]
-ALONG = {"ArgMax", "ArgMin", "LayerNormalization", "LogSoftmax", "RMSNormalization", "Softmax"}
+ALONG = names("ArgMax ArgMin LayerNormalization LogSoftmax RMSNormalization Softmax TopK")
 """Operators along an axis that an attribute names."""
 
 
@@ -59,8 +66,9 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Take a Scan as the Loop that reads the rows of its inputs."""
     loop, head, count, level = parts(node), node.head, states_of(node), level_of(terms, node)
     inputs, place, width = loop.operands[count:], node.output - count, len(loop.outputs)
-    axes, flags = (head.integers(name) or [0] * len(inputs) for name in _OF_INPUTS)
-    axis, is_back = ((head.integers(n) or [0] * width)[place] if place >= 0 else 0 for n in _ROWS)
+    axes, flags = (head.integers(f"scan_input_{n}") or [0] * len(inputs) for n in _LAYOUT)
+    lists = [head.integers(f"scan_output_{n}") or [0] * width for n in _LAYOUT]
+    axis, is_back = (each[place] if place >= 0 else 0 for each in lists)
     inputs = tuple([_moved_axis(terms, x, k, 0) for x, k in zip(inputs, axes, strict=True)])
     sizes = [(terms.fact(each).shape or ())[:1] for each in inputs]
     row = terms.fact((loop.outputs[node.output :] or (ABSENT,))[0])
@@ -88,7 +96,7 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     inner = fact if not axis else row._replace(shape=(sizes[0][0], *(row.shape or ())))
     args = (*args, *variables, *outputs)
     derived = terms.add(head, args, terms.outside(inner, level), node.output)
-    terms.implied += [(own, derived), (derived, own)]
+    terms.implied += [(own, derived, ABSENT), (derived, own, ABSENT)]
     derived = apply(terms, "Slice", derived, *ends) if is_back else derived
     return _moved_axis(terms, derived, 0, axis)
 
@@ -114,7 +122,7 @@ def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:
     return derived
 
 
-def _with(terms: Terms, node: Node, rows: Args, sizes: _Sizes, fact: Fact) -> int | None:
+def _with(terms: Terms, node: Node, rows: Args, sizes: Sequence[object], fact: Fact) -> int | None:
     """Loop with some scan outputs, and the states that it needs, numbered anew."""
     loop, level, needs = parts(node), level_of(terms, node), {0} if rows else {0, node.output + 1}
     for _ in loop.variables:  # a state that another one needs may need further ones
@@ -153,10 +161,8 @@ def _rows(terms: Terms, node: Node, row: int, count: Dim) -> int | None:
 
 
 def _changes(terms: Terms, node: Node, state: int, *joins: str) -> Iterator[tuple[str, int, int]]:
-    """Joins of a state with rows: the operator, the first state, rows of all iterations.
-
-    The join without a name takes the row in place of the state.
-    """
+    """Joins of a state with rows: the operator, the first state, rows of all iterations."""
+    # The join without a name takes the row in place of the state.
     loop, size, level = parts(node), _count(terms, node), level_of(terms, node)
     if size is None or state + 2 >= len(loop.operands):
         return
@@ -292,12 +298,13 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
             stack += [(arg, is_sure) for arg in terms.nodes[at].args]
         elif (source_of(terms, node, at) or (at, 1))[1] and (rows := _rows(terms, node, at, count)):
             values |= {at: apply(terms, "Gather", rows, loop.variables[0])} if rows != own else {}
-            terms.implied += [(own, rows)] if is_sure else []
+            terms.implied += [(own, rows, ABSENT)] if is_sure else []
     outputs = values_in(terms, loop, loop.outputs, values)
     if outputs is None:
         return None
     args = (*loop.operands, *loop.variables, *outputs)
     derived = terms.add(node.head, args, fact, node.output)
+    terms.implied += [(at, new, own) for at, new in values.items() if at != new]
     if args != node.args and own != (end := _written(terms, derived, {})):
         terms.written[own] = end
     return None if derived == own else derived
@@ -310,10 +317,8 @@ _JOINS = ("", "Concat", *_REDUCED)
 
 
 def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) -> int | None:
-    """Take a state that rows alone change from the states of all iterations.
-
-    s in Loop (n, true, a) { s = x[i] }     Concat ([a], x) [n]
-    """
+    """Take a state that rows alone change from the states of all iterations."""
+    # s in Loop (n, true, a) { s = x[i] }     Concat ([a], x) [n]
     loop, count, number, find = parts(node), states_of(node) - 1, node.output, terms.find
     row, zero, is_last = find(loop.outputs[number + 1]), integers(terms, [0]), number < count
     lines = zip(loop.variables[2:], loop.outputs[1 : 1 + count], strict=True)
@@ -342,6 +347,39 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
     return None
 
 
+def scattered_rows(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write rows into a state at once that iterations write, each in another place."""
+    loop, number, size = parts(node), node.output, _count(terms, node)
+    ends = loop.outputs[number + 1 : states_of(node)] if size is not None else ()
+    for head, args, *_ in terms.operators((*ends, ABSENT)[0], "ScatterElements", "ScatterND"):
+        axis, is_line = head.integer("axis"), head.name == "ScatterElements"
+        rows, start = _rows(terms, node, args[2], size) or ABSENT, loop.operands[number + 2]
+        every = _joined(terms, _moved_axis(terms, rows, 0, max(axis, 0)), axis) or ABSENT
+        is_plain = head.attribute("reduction", b"none") == b"none" and axis >= 0
+        is_plain &= terms.find(args[0]) == terms.find(loop.variables[number + 2])
+        forms = terms.operators(args[1], "Reshape", "Unsqueeze", "Expand")
+        is_all = terms.find(loop.variables[0]) in [terms.find(each.args[0]) for each in forms]
+        is_all &= not is_line and terms.fact(args[1]).shape == (1, 1)
+        for member in terms.members(args[1]) if is_plain and every != ABSENT else ():
+            if is_all and terms.fact(every) == terms.fact(start):
+                return every
+            source, at = source_of(terms, node, member) or (ABSENT, 0)
+            (array,) = terms.arrays((source,))
+            if at or array is None or not array.size or array.min() < 0:
+                continue
+            array = np.concatenate([*array], axis) if is_line else array
+            # Places are other ones along the axis, or as rows of indices.
+            turned = np.moveaxis(array, axis if is_line else -1, -1)
+            lines = turned.reshape(-1, turned.shape[-1]).tolist()
+            lines = lines if is_line else [[*map(tuple, lines)]]
+            if all(len({*line}) == len(line) for line in lines):
+                index = terms.constant(np.ascontiguousarray(array))
+                derived = terms.add(head, (start, index, every if is_line else rows), fact)
+                terms.implied.append((terms.add(*node[:2], fact, number), derived, ABSENT))
+                return derived
+    return None
+
+
 def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Move the last operator of a row out of a Loop."""
     loop, count, size = parts(node), states_of(node), _count(terms, node)
@@ -353,53 +391,63 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     if terms.find(row) == terms.find(loop.variables[0]):
         return _range(terms, loop.operands[0])
+    whole, derived = Fact(elem_type, (size, *shape)), None
+    own = terms.find(terms.add(*node[:2], fact, node.output))
     for member in terms.members(row):
-        source, whole = source_of(terms, node, member), Fact(elem_type, (size, *shape))
+        source = source_of(terms, node, member)
         if source is not None:
             return _moved_axis(terms, *source, 0)
-        derived = _moved_out(terms, node, terms.nodes[member], whole)
-        if derived is not None:
-            return derived
-    return None
+        other = _moved_out(terms, node, terms.nodes[member], whole)
+        derived = derived if other is None else other
+        if derived is not None and terms.find(derived) != own:
+            break
+    return derived
 
 
 def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
     """Operator on scan outputs whose rows are its operands."""
-    shape, level = whole.shape or (), level_of(terms, node)
+    shape, level, one = whole.shape or (), level_of(terms, node), integers(terms, [1])
     rank, dim, args, stacks = len(shape) - 1, shape[0], list[int](), list[int]()
-    head, is_product = _head(terms, each, dim, level), each.head.name == "MatMul"
-    ranks = [len(terms.fact(a).shape or ()) for a in each.args] if is_product else []
+    name, head = each.head.name, _head(terms, each, dim, level)
+    ranks = [len(terms.fact(a).shape or ()) for a in each.args] if name == "MatMul" else [2]
     # A row times one matrix; several matrices would give rows and matrices in the other order.
     is_row = ranks == [1, 2] and terms.is_closed(each.args[1], level)
-    if head is None or (is_product and min(ranks) < 2 and not is_row):
+    # Batches of one: their rows are one batch of all iterations.
+    is_batch = name in BATCHED and shape[1:2] == (1,) and not each.output
+    at = _AXES.get(name, int(name.startswith("Reduce")))
+    is_odd = is_batch != (name in BATCHED) or 0 < len(each.args) <= at
+    if head is None or (min(ranks) < 2 and not is_row) or is_odd:
         return None
     for place, arg in enumerate(each.args):
         own = terms.fact(arg).shape or ()
         if terms.is_closed(arg, level):
-            numbers = terms.numbers(arg) if each.head.name.startswith("Reduce") else None
-            if numbers is not None and place:
-                arg = integers(terms, [n + (n >= 0) for n in numbers])
+            (array,) = terms.arrays((arg,)) if place == at > 0 else (np.zeros(0),)
+            if array is None:
+                return None
+            arg = terms.constant(array + (array >= 0)) if place == at > 0 else arg
+            if name == "Concat" and isinstance(dim, int):
+                arg = apply(terms, "Expand", arg, integers(terms, [dim, *[1] * rank]))
             args.append(arg)
             continue
         rows = _rows(terms, node, arg, dim)
-        if rows is None or (place and head.name not in (*SINGLE, "Gather", "MatMul")):
+        if rows is None or (place and name not in (*SINGLE, "Concat", "Gather", "MatMul")):
             return None
-        args.append(rows)
         stacks.append(rows)
-        more = rank - len(own) if head.name in SINGLE or is_product else 0
-        if more:
-            axes = integers(terms, range(1, more + 1))
-            args[-1] = apply(terms, "Unsqueeze", args[-1], axes)
-    same = fact_of_output(terms, head, tuple(args), each.output).shape == shape
-    if not stacks or not (same or head.name == "moved"):
+        more = rank - len(own) if name in SINGLE or name == "MatMul" else 0
+        axes = integers(terms, range(1, more + 1))
+        rows = apply(terms, "Unsqueeze", rows, axes) if more else rows
+        args.append(apply(terms, "Squeeze", rows, one) if is_batch else rows)
+    inner = Fact(whole.elem_type, (dim, *shape[1 + is_batch :]))
+    same = fact_of_output(terms, head, tuple(args), each.output).shape == inner.shape
+    if not stacks or not (same or name == "moved"):
         return None
-    derived = terms.add(head, tuple(args), whole, each.output)
+    derived = terms.add(head, tuple(args), inner, each.output)
     # Where the loop has a value, so have operators of its row, and a Gather fails by its rows only.
-    is_run = head.name == "Gather" or (isinstance(dim, int) and dim > 0)
+    is_run = name == "Gather" or (isinstance(dim, int) and dim > 0)
     if head.version and each == terms.nodes[parts(node).outputs[node.output + 1]]:
         loop = terms.add(*node[:2], UNKNOWN, node.output)
-        terms.implied += [(loop, n) for n in (derived, *stacks)[not is_run :]]
-    return derived
+        terms.implied += [(loop, n, ABSENT) for n in (derived, *stacks)[not is_run :]]
+    return apply(terms, "Unsqueeze", derived, one) if is_batch else derived
 
 
 def _head(terms: Terms, each: Node, dim: Dim, level: int) -> Head | None:
@@ -408,9 +456,191 @@ def _head(terms: Terms, each: Node, dim: Dim, level: int) -> Head | None:
     if head.name == "moved":
         move = in_rows(head.key, terms.fact(each.args[0]).shape, dim)
         return None if move is None else head._replace(key=move)
-    if head.name in ALONG and head.version >= 13:
+    if (head.name in ALONG and head.version >= 11) or head.name == "Concat":
         return head.changed(axis=axis + (axis >= 0))
     # Axes that are an attribute count those of a row.
     is_same = head.name.startswith("Reduce") and head.version >= 13 and not head.integers("axes")
     is_same |= head.name == "Gather" and not axis and terms.is_closed(each.args[0], level)
-    return head if head.name in (*SINGLE, "MatMul") or is_same else None
+    return head if head.name in (*SINGLE, *_AXES, *BATCHED, "MatMul") or is_same else None
+
+
+MOST = 1 << 8
+
+
+class _Open(Exception):
+    """A term cannot be followed through an iteration."""
+
+
+def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take a Loop that certainly ends as the iterations that it makes."""
+    loop, count, own = parts(node), states_of(node) - 1, terms.add(*node[:2], fact, node.output)
+    limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
+    limits = terms.numbers(limit) if limit != ABSENT else [MOST + 1]
+    # onnxruntime passes vectors of one element where the body declares them, and results follow.
+    scalars = terms.fact(loop.variables[0]).shape == () and has_scalar(terms, loop)
+    if not scalars or limits is None or len(limits) != 1 or len(loop.variables) != 2 + count:
+        return None
+    ran, rows, states = set[int](), list[int](), loop.operands[2:]
+    going = condition == ABSENT or truth(terms, condition)
+    for number in range(limits[0]):
+        # By ONNX a Loop without a condition goes on, in onnxruntime 1.32 it ends.
+        if going is None or number >= MOST or (not going and condition == ABSENT):
+            return None
+        if not going:
+            break
+        first = integers(terms, number), terms.constant(np.array(True))
+        inner = _Values(terms, dict(zip(loop.variables, (*first, *states), strict=True)))
+        try:
+            ran |= inner.ran(loop.outputs)
+            again, *results = [inner.into(output) for output in loop.outputs]
+        except _Open:
+            return None
+        going, states = truth(terms, again), tuple(results[:count])
+        rows += results[node.output :][:1]
+    if node.output >= count and not rows:
+        return None  # rows of no iteration have sizes that nothing here computes
+    # Where the loop has a value, all its iterations ran: their nodes did not fail.
+    terms.implied += [(own, term, ABSENT) for term in sorted(ran)]
+    if node.output < count:
+        return states[node.output]
+    lines = [apply(terms, "Unsqueeze", row, integers(terms, [0])) for row in rows]
+    return apply(terms, "Concat", *lines, axis=0) if len(lines) > 1 else lines[0]
+
+
+def has_scalar(terms: Terms, loop: Parts) -> bool:
+    """Test for a condition without axes in each iteration."""
+    return len(loop.variables) > 1 and terms.fact(loop.variables[1]).shape == ()
+
+
+def has_one_reading(terms: Terms, loop: Parts) -> bool:
+    """Test that a Loop has a condition, or that its body never ends it."""
+    # By ONNX the body's condition is ignored where the Loop has none; onnxruntime 1.32 obeys it.
+    again, condition = loop.outputs[0], (*loop.operands, ABSENT, ABSENT)[1]
+    is_kept = terms.find(again) == terms.find(loop.variables[1])
+    return condition != ABSENT or is_kept or bool(truth(terms, again))
+
+
+def truth(terms: Terms, condition: int) -> bool | None:
+    """Value of a condition without axes; None if it is unknown."""
+    tensor = terms.tensor(condition)
+    return None if tensor is None or tensor.dims else bool(tensor.numpy())
+
+
+class _Values:
+    """Values of the variables of a body."""
+
+    def __init__(self, terms: Terms, values: dict[int, int], *, ends: bool = True) -> None:
+        self._terms, self._values, self._ends = terms, values, ends
+        self.terms_of = {**values, ABSENT: ABSENT}
+        self._level = min(terms.nodes[each].head.key[0] for each in values)
+
+    def into(self, term: int) -> int:
+        """Term with the values in it."""
+        stack, terms = [term], self.terms_of
+        while stack:
+            at = stack[-1]
+            if self._terms.variables(at) and self._terms.is_closed(at, self._level):
+                terms[at] = at
+            if at in terms:
+                stack.pop()
+                continue
+            node = self._terms.nodes[at]
+            waiting = [arg for arg in node.args if arg not in terms]
+            stack += waiting
+            if not waiting:
+                terms[at] = self._built(at, node)
+        return terms[term]
+
+    def _built(self, term: int, node: Node) -> int:
+        terms, head = self._terms, node.head
+        args, fact = tuple([self.terms_of[arg] for arg in node.args]), terms.outside(node.fact)
+        if head.name == "variable" and head.key[0] >= self._level:
+            # A variable of this body that has no value here, such as the number of the iteration by
+            # which draws are told apart.
+            if head.key[1] == "iteration" or head.key[0] == self._level:
+                raise _Open
+            # One loop around it is gone, so bodies inside are one level less deep.
+            moved = head._replace(key=(head.key[0] - self._ends, *head.key[1:]))
+            return terms.add(moved, fact=fact)
+        if not self._values.keys().isdisjoint(terms.variables(term)):
+            raise _Open  # its body has variables of the same names
+        if args == node.args:
+            if head.name == "elements":
+                raise _Open
+            return term
+        if not head.version and head.name != "declared":
+            raise _Open
+        if head.name == "If":
+            if (chosen := chosen_by(terms, head, args, node.output)) is not None:
+                return chosen
+            fact = common([terms.fact(args[first + node.output]) for _, _, first, _ in head.key])
+        elif head.key is None:
+            kinds = {terms.fact(arg).elem_type for arg in args if arg != ABSENT}
+            is_whole = kinds.isdisjoint((0, 1, 10, 11, 16))
+            results = None if rounds(head, is_whole=is_whole) else folded(terms, head, args)
+            if results is not None:
+                return terms.constant(results[node.output])
+            fact = fact_of_output(terms, head, args, node.output)
+        return terms.add(head, args, fact, node.output)
+
+    def ran(self, outputs: Args) -> set[int]:
+        """Terms that an iteration computes, since its outputs need them, or chosen branches."""
+        # Not all nodes of a body: loops with other nodes that nothing reads may have these outputs.
+        terms, visited, stack = self._terms, set[int](), [*outputs]
+        while stack:
+            at = stack.pop()
+            if at in visited or self.into(at) == at:
+                continue
+            visited.add(at)
+            head, args, number, _ = terms.nodes[at]
+            if head.key is None:
+                stack += args
+            elif head.name == "If":
+                chosen = chosen_by(terms, head, (self.into(args[0]), *args[1:]), number)
+                stack += [args[0], *([] if chosen is None else [chosen])]
+            elif terms.variables(at):
+                stack += parts(terms.nodes[at]).operands
+        return {self.into(at) for at in visited}
+
+
+def chosen_by(terms: Terms, head: Head, args: tuple[int, ...], output: int) -> int | None:
+    """Output of the branch of an If that a constant chooses."""
+    tensor = terms.tensor(args[0])
+    if tensor is None or tensor.size != 1:
+        return None
+    holds = bool(tensor.numpy().all())
+    ((_, _, first, count),) = [mark for mark in head.key if BRANCHES[mark[0]] is holds]
+    return args[first + output] if output < count else None
+
+
+def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | None:
+    """Outputs of an operator on constants; over the reals only those that are not rounded."""
+    arrays = terms.arrays(args)
+    if [array is None for array in arrays] != [arg == ABSENT for arg in args]:
+        return None
+    results = fold(head, arrays)
+    is_exact = not terms.is_real or (results is not None and is_real(head, arrays, results))
+    return results if is_exact else None
+
+
+def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> list[int] | None:
+    """Outputs of a body with other terms in place of known ones; None where a variable has none."""
+    # All terms that are built come to those in place of known ones.
+    inner = _Values(terms, dict.fromkeys(loop.variables, ABSENT), ends=False)
+    inner.terms_of = new
+    new[ABSENT] = ABSENT
+    try:
+        return [inner.into(output) for output in ends]
+    except _Open:
+        return None
+
+
+def states_of(node: Node) -> int:
+    """Number of outputs of a body that are states, or the condition of a Loop."""
+    count = len(parts(node).operands)
+    return count - 1 if node.head.name == "Loop" else count - node.head.integer("num_scan_inputs")
+
+
+def level_of(terms: Terms, node: Node) -> int:
+    """Level of the variables of a loop."""
+    return min([terms.nodes[each].head.key[0] for each in parts(node).variables], default=0)

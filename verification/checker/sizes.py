@@ -11,8 +11,7 @@ from ...ir import Array
 from .folding import computed
 from .meaning import FIRST
 from .polynomials import LIMIT, Dim, add, is_at_least, is_multiple_of_2_64, multiply
-from .signs import names
-from .terms import ABSENT, Head, Node, Shape, Terms
+from .terms import ABSENT, Head, Node, Shape, Terms, names
 
 _INT64, _BOOL, _INT32 = onnx.TensorProto.INT64, onnx.TensorProto.BOOL, onnx.TensorProto.INT32
 _MOST_CLASSES, _MOST_ELEMENTS, _MOST_REPEATED = 64, 64, 1 << 12
@@ -158,13 +157,8 @@ def _less(a: Dim, b: Dim) -> bool | None:
     """a < b, with sizes at least 0 and below 2^63."""
     if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple):
         return None
-    return (
-        True if is_at_least(1, add(b, a, -1)) else False if is_at_least(0, add(a, b, -1)) else None
-    )
-
-
-def _not(a: int | bool | None) -> bool | None:
-    return None if a is None else not a
+    is_less = is_at_least(1, add(b, a, -1))
+    return True if is_less else False if is_at_least(0, add(a, b, -1)) else None
 
 
 def _in_order(a: Dim, b: Dim) -> tuple[Dim, Dim]:
@@ -176,7 +170,7 @@ def _in_order(a: Dim, b: Dim) -> tuple[Dim, Dim]:
 _Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
 _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Where": lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None,
-    "Not": _not,
+    "Not": lambda a: None if a is None else not a,
     "Add": add,
     "Sub": lambda a, b: add(a, b, -1),
     "Mul": multiply,
@@ -188,8 +182,8 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Or": lambda a, b: 1 if 1 in (a, b) else None if None in (a, b) else 0,
     "Less": _less,
     "Greater": lambda a, b: _less(b, a),
-    "LessOrEqual": lambda a, b: _not(_less(b, a)),
-    "GreaterOrEqual": lambda a, b: _not(_less(a, b)),
+    "LessOrEqual": lambda a, b: None if (more := _less(b, a)) is None else not more,
+    "GreaterOrEqual": lambda a, b: None if (less := _less(a, b)) is None else not less,
     "Equal": lambda a, b: is_multiple_of_2_64(add(a, b, -1)),
 }
 _RULES: dict[str, _Rule] = {

@@ -9,9 +9,9 @@ from operator_cases import cases
 from proofs import model
 from straightline.ir import Tensor
 from straightline.reference.interpreter.node_kernels import operator_kernel
+from straightline.verification.checker.execution import execute
 from straightline.verification.checker.inference import RULES, broadcast, fact_of, fact_of_output
 from straightline.verification.checker.meaning import head_of
-from straightline.verification.checker.models import execute
 from straightline.verification.checker.polynomials import add, wider
 from straightline.verification.checker.terms import Fact, Head, Terms, is_own
 from tables import table

@@ -4,7 +4,7 @@ import pytest
 from certificates import assert_derived, assert_none, certificate
 from proofs import model
 from straightline.verification.certificate_check import check
-from straightline.verification.checker.models import execute, require_valid
+from straightline.verification.checker.execution import execute, require_valid
 from straightline.verification.checker.terms import CertificateError
 from tables import cases, table
 

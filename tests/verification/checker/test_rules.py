@@ -24,6 +24,84 @@ y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2] r) {
 e = Identity (d) f = Cast <to = 1> (i) k = Gather (x, i) g = Gather (w, k) r = Add (g, f) }> }
 + <int64 z = {0}, int64 o = {1}, int64[1] a = {1}> { h = Shape (x) t = Gather (h, z)
 i = Range (z, t, o) f = Cast <to = 1> (i) g = Gather (w, x) u = Unsqueeze (f, a) y = Add (g, u) }
+# row-by-row: classes of each row
+(float[n, 4] x)
+- <bool c = {1}, int64 z = {0}, int64[1] k = {2}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, int64[2] r) { e = Identity (d)
+m = Gather (x, i) v, r = TopK (m, k) }> }
++ <int64[1] k = {2}> { v, y = TopK (x, k) }
+# row-by-row: a batch of one image
+(float[n, 2, 4, 4] x, float[3, 2, 3, 3] w, float[3] v)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[1, 3, 1, 1] r) { e = Identity (d)
+k = Gather (x, i) u = Unsqueeze (k, o) m = Conv (u, w, v) r = GlobalAveragePool (m) }> }
++ <int64[1] a = {1}> { m = Conv (x, w, v) g = GlobalAveragePool (m) y = Unsqueeze (g, a) }
+# row-by-row: sums and slices of rows
+(float[3, n, 2] x)
+- <bool c = {1}, int64 t = {3}, int64 z = {0}, int64[1] o = {0}, int64[1] l = {-1},
+float[1, 2] w = {1, 2}> {
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, r) { e = Identity (d)
+k = Gather (x, i) u = Concat <axis = 0> (w, k) s = CumSum (u, z) r = Slice (s, o, l, o) }> }
++ <int64 a = {1}, int64[1] f = {1}, int64[1] o = {0}, int64[1] l = {-1},
+float[3, 1, 2] w = {1, 2, 1, 2, 1, 2}> {
+u = Concat <axis = 1> (w, x) s = CumSum (u, a) y = Slice (s, o, l, f) }
+# row-by-row: remainders
+(int64[3, 2] x)
+- <bool c = {1}, int64 t = {3}, int64[2] w = {3, -5}> {
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, int64[2] r) { e = Identity (d)
+k = Gather (x, i) r = Mod (k, w) }> }
++ <int64[2] w = {3, -5}> { y = Mod (x, w) }
+# known-variables: operators on states that grow alike
+(float[n, 2] x)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}, int64[2] w = {0, 2}> { h = Shape (x)
+t = Gather (h, z) n = ConstantOfShape (w) f, g, y = Loop (t, c, n, n)
+<body = b (int64 i, bool d, float[p, 2] s, float[p, 2] u) => (bool e, float[q, 2] f, float[q, 2] g,
+float[2, 2] r) { e = Identity (d) k = Gather (x, i) v = Unsqueeze (k, o) a = Tanh (v)
+f = Concat <axis = 0> (s, a) j = Neg (v) g = Concat <axis = 0> (u, j) l = Transpose (f)
+r = MatMul (l, g) }> }
++ <bool c = {1}, int64 z = {0}, int64[1] o = {1}, int64[2] w = {0, 2}> { h = Shape (x)
+t = Gather (h, z) n = ConstantOfShape (w) v = Unsqueeze (x, o) a = Tanh (v) j = Neg (v)
+f, g, y = Loop (t, c, n, n)
+<body = b (int64 i, bool d, float[p, 2] s, float[p, 2] u) => (bool e, float[q, 2] f, float[q, 2] g,
+float[2, 2] r) { e = Identity (d) k = Gather (a, i) f = Concat <axis = 0> (s, k)
+k2 = Gather (j, i) g = Concat <axis = 0> (u, k2) l = Transpose (f) r = MatMul (l, g) }> }
+# scattered-rows: all rows
+(float[n, 2] x, float[n, 2] w)
+- <bool c = {1}, int64 z = {0}, int64[2] s = {1, 1}, int64[1] o = {0}> { h = Shape (x)
+t = Gather (h, z)
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[n, 2] a) => (bool e, float[n, 2] f) {
+e = Identity (d) k = Gather (x, i) u = Tanh (k) j = Reshape (i, s) v = Unsqueeze (u, o)
+f = ScatterND (a, j, v) }> }
++ { y = Tanh (x) }
+# scattered-rows: of constant places
+(float[3, 2] x, float[5, 2] w)
+- <bool c = {1}, int64 t = {3}, int64[1] o = {0}, int64[3, 1] p = {4, 0, 2}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[5, 2] a) => (bool e, float[5, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Gather (p, i) q = Unsqueeze (j, o) v = Unsqueeze (k, o)
+f = ScatterND (a, q, v) }> }
++ <int64[3, 1, 1] p = {4, 0, 2}, int64[1] o = {1}> { v = Unsqueeze (x, o) y = ScatterND (w, p, v) }
+# scattered-rows: of elements
+(float[3, 2] x, float[5, 2] w)
+- <bool c = {1}, int64 t = {3}, int64[1] o = {0}, int64[3, 2] p = {4, 0, 2, 3, 1, 1}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[5, 2] a) => (bool e, float[5, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Gather (p, i) q = Unsqueeze (j, o) v = Unsqueeze (k, o)
+f = ScatterElements (a, q, v) }> }
++ <int64[3, 2] p = {4, 0, 2, 3, 1, 1}> { y = ScatterElements (w, p, x) }
+# both-branches
+(float[n, 4] x)
+- <bool c = {1}, int64 z = {0}, float f = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[4] r) { e = Identity (d)
+k = Gather (x, i) s = ReduceSum <keepdims = 0> (k) p = Greater (s, f)
+r = If (p) <then_branch = a () => (u) { u = Abs (k) }, else_branch = l () => (v) { v = Exp (k) }>
+}> }
++ <int64[1] o = {1}, float f = {0}> { s = ReduceSum <keepdims = 0> (x, o)
+p = Greater (s, f) u = Abs (x) v = Exp (x) g = Unsqueeze (p, o) q = Not (g) y = Where (q, v, u) }
+# row-by-vector
+(float[n, 2] x, float[2, 3] w)
+- <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[1, 3] r) { e = Identity (d)
+j = Unsqueeze (i, o) k = Gather (x, j) r = MatMul (k, w) }> }
++ <int64[1] o = {1}> { k = Unsqueeze (x, o) y = MatMul (k, w) }
 # scan-as-loop
 (float[2] x, float[t, 2] w)
 - { z, y = Scan (x, w) <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] u,
@@ -149,6 +227,14 @@ s = Concat <axis = 0> (one, k, three) h = Expand (z, s) y = RNN <hidden_size = 3
 (float[n, 3] x)
 - <float[3] c = {2, 2, 2}> { y = Mul (x, c) }
 + <float[1] c = {2}> { y = Mul (x, c) }
+# equal-elements: an expansion
+(float[n, 3] x, float[1, 3] w)
+- { s = Shape (x) e = Expand (w, s) y = Mul (x, e) }
++ { y = Mul (x, w) }
+# equal-matrices
+(float[3, 4] x, float[2, 4, 5] w)
+- <int64[3] s = {2, 1, 1}> { e = Expand (x, s) y = MatMul (e, w) }
++ { y = MatMul (x, w) }
 # equal-elements: a bias
 (float[n, 3] x, float[3, 2] w)
 - <float[2] c = {2, 2}> { y = Gemm (x, w, c) }
@@ -274,7 +360,7 @@ u = Abs (x) }, else_branch = b () => (v) { v = Neg (x) }> }
 (float[n, 2] x)
 - { y = ReduceMean <axes = [1]> (x) }
 + <int64[1] a = {1}> { y = ReduceMean (x, a) }
-# parts-of-known-number, 13, 18
+# parts-of-known-size: of any size, 13, 18
 (float[n, 2] x) {
 - y, b = Split (x) }
 + y, b = Split <num_outputs = 2> (x) }
@@ -356,6 +442,59 @@ k = Gather (x, i) m = MatMul (k, w) r = Tanh (m) }> }
 y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[3, 3] r) { e = Identity (d)
 k = Gather (x, i) m = MatMul (k, w) r = Tanh (m) }> }
 + { m = MatMul (x, w) y = Tanh (m) }
+# axes of the rows that a Slice leaves out
+(float[3, 3] x)
+- <bool c = {1}, int64 t = {3}, int64[1] o = {0}, int64[1] l = {2}> {
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2] r) { e = Identity (d)
+k = Gather (x, i) r = Slice (k, o, l) }> }
++ <int64[1] o = {0}, int64[1] l = {2}> { u = Slice (x, o, l) y = Transpose (u) }
+# two rows of a batch
+(float[3, 2, 1, 4] x)
+- <bool c = {1}, int64 t = {3}> {
+y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[2, 1, 1] r) { e = Identity (d)
+k = Gather (x, i) r = GlobalAveragePool (k) }> }
++ { m = GlobalAveragePool (x) y = Neg (m) }
+# places that are written twice
+(float[3, 2] x, float[5, 2] w)
+- <bool c = {1}, int64 t = {3}, int64[1] o = {0}, int64[3, 2] p = {4, 0, 2, 3, 4, 1}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[5, 2] a) => (bool e, float[5, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Gather (p, i) q = Unsqueeze (j, o) v = Unsqueeze (k, o)
+f = ScatterElements (a, q, v) }> }
++ <int64[3, 2] p = {4, 0, 2, 3, 4, 1}> { y = ScatterElements (w, p, x) }
+# places that count from the back
+(float[2, 2] x, float[2, 2] w)
+- <bool c = {1}, int64 t = {2}, int64[1] o = {0}, int64[2, 1] p = {1, -1}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[2, 2] a) => (bool e, float[2, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Gather (p, i) q = Unsqueeze (j, o) v = Unsqueeze (k, o)
+f = ScatterND (a, q, v) }> }
++ <int64[2, 1, 1] p = {1, -1}, int64[1] o = {1}> { v = Unsqueeze (x, o) y = ScatterND (w, p, v) }
+# places that add
+(float[3, 2] x, float[3, 2] w)
+- <bool c = {1}, int64 t = {3}, int64[2] s = {1, 1}, int64[1] o = {0}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[3, 2] a) => (bool e, float[3, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Reshape (i, s) v = Unsqueeze (k, o)
+f = ScatterND <reduction = "add"> (a, j, v) }> }
++ { y = Identity (x) }
+# fewer rows than the state has
+(float[3, 2] x, float[4, 2] w)
+- <bool c = {1}, int64 t = {3}, int64[2] s = {1, 1}, int64[1] o = {0}> {
+y = Loop (t, c, w) <body = b (int64 i, bool d, float[4, 2] a) => (bool e, float[4, 2] f) {
+e = Identity (d) k = Gather (x, i) j = Reshape (i, s) v = Unsqueeze (k, o)
+f = ScatterND (a, j, v) }> }
++ <int64[1] o = {0}> { y = Concat <axis = 0> (x, x) }
+# branches of other sizes
+(float[n] x, float[1] w, bool c) {
+- y = If (c) <then_branch = a () => (u) { u = Abs (x) }, else_branch = b () => (v) {
+v = Neg (w) }> }
++ a = Abs (x) b = Neg (w) y = Where (c, a, b) }
+# a vector of rows along another axis
+(float[n, n] x, int64 i) <int64[1] o = {-1}> {
+- j = Unsqueeze (i, o) y = Gather (x, j) }
++ k = Gather (x, i) y = Unsqueeze (k, o) }
+# expanded matrices
+(float[3, 1] x, float[4, 5] w)
+- <int64[2] s = {3, 4}> { e = Expand (x, s) y = MatMul (e, w) }
++ <int64[1] a = {0}> { s = ReduceSum (w, a) y = Mul (x, s) }
 # a neutral element that broadcasts
 (float[m] x)
 - <float[2] a = {1, 1}> { y = Mul (x, a) }

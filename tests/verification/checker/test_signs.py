@@ -5,8 +5,15 @@ import pytest
 from onnx import helper
 from straightline.reference.interpreter.node_kernels import operator_kernel
 from straightline.verification.checker.meaning import head_of
-from straightline.verification.checker.signs import _CARRYING, _CLEAR, carries, is_clear
-from straightline.verification.checker.terms import Fact, Head, Terms
+from straightline.verification.checker.terms import (
+    _CARRYING,
+    _CLEAR,
+    Fact,
+    Head,
+    Terms,
+    carries,
+    is_clear,
+)
 
 SPECIAL = np.array([-0.0, 0.0, 1.5, -2.0, np.inf, -np.inf, 1e-30], np.float32)
 UNARY = ("Abs", "Cos", "Elu", "Erf", "Exp", "HardSwish", "Identity", "LeakyRelu", "Log", "Mish")

@@ -4,9 +4,9 @@ import math
 import numpy as np
 import pytest
 from proofs import model
+from straightline.verification.checker.execution import execute
 from straightline.verification.checker.inference import fact_of_output
 from straightline.verification.checker.meaning import head_of
-from straightline.verification.checker.models import execute
 from straightline.verification.checker.sizes import elements_in, elements_of, sizes_in
 from straightline.verification.checker.terms import Fact, Head, Node, Terms
 from tables import table
