@@ -19,6 +19,11 @@ _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
 _ROUNDED = "rounded-constant"
+_OF_CONSTANTS = (
+    *("scaled-product", "scaled-operand", "factor-of-sum", "quotient"),
+    *("constants-of-sum", "constants-of-product", "product-and-sum"),
+)
+"""Rules over the reals that build functions of constants."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
 _OF_SIZES = ("movement", "known-elements", "row-by-row")
@@ -192,6 +197,8 @@ class Search:
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
         notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
+        if notions[2:]:
+            self._round()
         for one, other in self._cuts() if notions[1:] else ():
             for self._notion in notions:
                 self._bridge(one, other)
@@ -200,6 +207,26 @@ class Search:
         # From the outputs downwards first, which touches only what differs. Saturation applies
         # every rule everywhere, and is for what is left.
         return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
+
+    def _round(self) -> None:
+        """Find constants of the rewrite that are rounded, before anything reads their values."""
+        if not any(map(self._is_weight, self.terms.free)):
+            return
+        self._notion, closed, nodes = "reals", self.terms.closed, self.terms.nodes
+        for _ in range(_MOST_ROUNDS):
+            merges, term = self.terms.merges, 0
+            while term < len(nodes) and not self._is_over:
+                if term in closed and nodes[term].args:
+                    self._make(_ROUNDED, term)
+                for name in () if term in closed else _rules_of("reals", nodes[term].head.name):
+                    if name in _OF_CONSTANTS:
+                        self._make(name, term)
+                term += 1
+            if merges == self.terms.merges:
+                break
+
+    def _is_weight(self, term: int) -> bool:
+        return self.terms.fact(term).elem_type not in _WHOLE
 
     def _cuts(self) -> list[tuple[int, int]]:
         """Terms of values that both main graphs name alike, in the order of the rewrite."""
@@ -452,8 +479,8 @@ class Search:
             derived = self.replay.derive(rule, term)
             if variables and derived is None:
                 self._unrolled[variables] = self._unrolled.get(variables, 0) + 1
-            if rule == _ROUNDED:
-                self._free -= {derived}
+            if rule == _ROUNDED and derived is not None:
+                self._free = {*self.terms.free}
             elif len(self.terms.free) < len(self._free):
                 self.reads[rule, term] = self._free - self.terms.free
             # The checker folds by the reference. A value on which onnxruntime disagrees would make

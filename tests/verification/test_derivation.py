@@ -49,3 +49,24 @@ def test_a_conversion_and_a_rewrite_are_derived():
     for after in (sl.convert_version(before, 18), sl.rewrite(before)):
         assert sl.prove(before, after).proved
         assert_derived(before, after, *derive(before, after, {})["rules"])
+
+
+def test_blocks_of_a_large_model_are_bridged_one_by_one():
+    """Values that both models name: a search from the outputs ends with its attempts used up."""
+    count = 150
+    block = "m{0} = MatMul (x{0}, w) a{0} = Abs (m{0}) s{0} = Sqrt (a{0}) "
+    texts = [
+        block + "r{0} = Div (o, s{0}) p{0} = Mul (m{0}, r{0}) x{1} = Mul (p{0}, k) ",
+        block + "q{0} = Div (m{0}, s{0}) x{1} = Mul (q{0}, k) ",
+    ]
+    pair = [
+        model(
+            "g (float[n, 2] x0, float[2, 2] w) => (y) <float o = {1}, float k = {2}> {"
+            + "".join(text.format(k, k + 1) for k in range(count))
+            + f"y = Identity (x{count}) }}",
+            18,
+        )
+        for text in texts
+    ]
+    steps = derive(*pair, {}, None, "reals", 1 << 15)
+    assert not isinstance(steps, str) and len(steps["steps"]) < 12 * count

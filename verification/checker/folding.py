@@ -11,7 +11,7 @@ from ...ir import Array
 from ...reference.interpreter.node_kernels import operator_kernel
 from .terms import Head, names
 
-_MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherElements GatherND
+MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherElements GatherND
     Identity NonZero Pad Reshape Shape Size Slice Split Squeeze Tile Transpose Trilu Unsqueeze
     Where""")
 _LOGICAL = names("And Equal Greater GreaterOrEqual IsNaN Less LessOrEqual Not Or Xor")
@@ -28,14 +28,14 @@ MOST_ELEMENTS = 1 << 20
 
 def rounds(head: Head, *, is_whole: bool) -> bool:
     """Test whether the last bits of an operator depend on the runtime."""
-    exact = _MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
+    exact = MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
     return head.name not in exact
 
 
 def is_real(head: Head, arrays: Sequence[Array | None], results: Sequence[Array]) -> bool:
     """Test whether outputs are those of real numbers: none is rounded."""
     present = [array for array in arrays if array is not None]
-    if head.name in _MOVING | _LOGICAL or all(a.dtype.kind in "iub" for a in (*present, *results)):
+    if head.name in MOVING | _LOGICAL or all(a.dtype.kind in "iub" for a in (*present, *results)):
         return True
     every, operation = [*present, *results], _OF_REALS.get(head.name)
     if not operation or any(each.size > 1 << 12 or not _is_finite(each) for each in every):
@@ -89,7 +89,7 @@ def _is_settled(head: Head, arrays: Sequence[Array | None]) -> bool:
     kinds = {array.dtype.kind for array in present}
     if head.name == "Cast":
         return _is_settled_cast(head.integer("to"), present[0])
-    if head.name in _MOVING | _LOGICAL:
+    if head.name in MOVING | _LOGICAL:
         return True
     if kinds <= set("iub"):
         is_quotient = head.name in ("Div", "Mod")

@@ -256,7 +256,7 @@ def operator_first(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int | None:
     """Moved operand of an operator on single elements."""
-    (elem_type, own), tensor = terms.fact(arg), terms.tensor(arg)
+    elem_type, own = terms.fact(arg)
     # One element broadcasts to whatever shape the movement makes.
     if own is not None and {*own} <= {1}:
         return arg
@@ -265,10 +265,12 @@ def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int 
     sizes = [dim if isinstance(dim, int) else 1 for dim in shape]
     mixed = any(_is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
     pairs = zip((own or ())[::-1], sizes[::-1], strict=False)
-    if tensor is None or mixed or any(n not in (1, m) for n, m in pairs):
+    count = math.prod([dim if isinstance(dim, int) else 0 for dim in own or (0,)])
+    if not count or own is None or mixed or any(n not in (1, m) for n, m in pairs):
         return None
-    values = np.broadcast_to(tensor.numpy(), sizes).reshape(-1)
-    return terms.constant(np.asarray(values[move.array()], values.dtype))
+    places = np.broadcast_to(np.arange(count).reshape(own), sizes).reshape(-1)[move.array()]
+    line = Move(tuple([_merged([size]) for size in places.shape]), places.tobytes())
+    return _put(terms, arg, line, Fact(elem_type, places.shape))
 
 
 def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:

@@ -27,7 +27,7 @@ class Replay:
         self._safe: list[int] = []
         self._seen: set[object] = set()
         self._weaker: list[tuple[int, int, int]] = []
-        self.terms.is_exact = equality != "reals"
+        self.terms.is_exact, self.terms.is_real = equality != "reals", equality == "reals"
 
     def judge(self, steps: Iterable[tuple[str, int]]) -> list[int]:
         """Make all steps, and require that they show both models equal."""
@@ -55,9 +55,7 @@ class Replay:
         if not node.args or (about and node.head.name not in about):
             return None
         is_weaker = NOTIONS.index(RULES[rule].notion) > NOTIONS.index(self.equality)
-        terms.is_real |= RULES[rule].notion == "reals" == self.equality
-        is_number = terms.is_real and terms.tensor(term) is not None
-        fits = not is_weaker and not is_number and carries_all(terms, node)
+        fits = not is_weaker and carries_all(terms, node)
         return RULES[rule].derive(terms, node, terms.fact(term)) if fits else None
 
     def accept(self, rule: str, term: int, derived: int) -> bool:

@@ -1,11 +1,10 @@
-"""Rules that are data: two patterns of operators that are equal, under conditions.
+"""Rules that are data: two patterns of operators that are equal, under conditions."""
 
-    Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z"))
-
-A pattern is the name of a term, a number that all elements of a constant are, bit for bit, or an
-operator of today's opset with default attributes on patterns. Operands that commute match in either
-order.
-"""
+#     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z"))
+#
+# A pattern is the name of a term, a number that all elements of a constant are, bit for bit, or an
+# operator of today's opset with default attributes on patterns. Operands that commute match in
+# either order.
 
 from __future__ import annotations
 
@@ -28,10 +27,9 @@ LONGER = "gives the same bits as its definition"
 
 
 class Row(NamedTuple):
-    """Rule as data: its name, what it says of failures (`rules`), and patterns that are equal.
+    """Rule as data: its name, what it says of failures (`rules`), and patterns that are equal."""
 
-    A condition is a word of `_CONDITIONS` and a name of a pattern.
-    """
+    # A condition is a word of `_CONDITIONS` and a name of a pattern.
 
     name: str
     kind: Kind
@@ -47,11 +45,12 @@ _MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
 _GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
 _LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
+_FACTORS = ("Mul", ("Add", "x", "c"), "d"), ("Add", ("Mul", "x", "d"), ("Mul", "c", "d"))
 _SUM = ("Add", ("Add", "x", "c"), "d"), ("Add", "x", ("Add", "c", "d"))
 _PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
 _CONSTANTS = ("floats x", "constant c", "constant d")
 _ROW = ("Gather", "x", ("Unsqueeze", "i", "a"))
-_QUOTIENT = ("Mul", "x", ("Reciprocal", "y"))
+_QUOTIENT, _DIVIDES = ("Mul", "x", ("Reciprocal", "y")), ("floats x", "divisor y")
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
     Row("times-one", "value", ("Mul", "x", 1), "x", _LIKE),
@@ -82,9 +81,11 @@ ROWS = (
     Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
     Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
     Row("scaled-product", "value", _SCALED, ("MatMul", "x", ("Mul", "w", "k")), _SINGLE, "reals"),
+    Row("scaled-operand", "value", ("MatMul", ("Mul", "x", "k"), "w"), _SCALED, _SINGLE, "reals"),
+    Row("factor-of-sum", "value", *_FACTORS, _CONSTANTS, "reals"),
     Row("constants-of-sum", "value", *_SUM, _CONSTANTS, "reals"),
     Row("constants-of-product", "value", *_PRODUCT, _CONSTANTS, "reals"),
-    Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _FLOAT[1:], "reals"),
+    Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _DIVIDES, "reals"),
 )
 
 
@@ -172,6 +173,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
     "constant": lambda terms, fact, term: term in terms.closed,
     "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
+    "divisor": lambda terms, fact, term: all(a is None or a.all() for a in terms.arrays((term,))),
     "single": lambda terms, fact, term: terms.fact(term).shape in ((), (1,)),
     "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,

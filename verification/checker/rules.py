@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
-from ...ir import Array
+from ...reference.rounding import Function, exact, function_of, rows_of
 from . import movement, scans
 from .execution import BRANCHES
-from .folding import fold, rounds
+from .folding import MOVING, computed, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .meaning import FIRST, head_of
 from .polynomials import Dim, add, divide, is_at_least, multiply
@@ -107,30 +107,36 @@ def constant_folding(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("rounded-constant", kind="value", notion="reals", assumes=ROUNDED)
 def rounded_constant(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a constant of the rewrite for what it is rounded from.
-
-    It is a symbol from then on, and nothing has used its value: two numbers that round to it are
-    never equal.
-    """
+    """Take a constant of the rewrite, or its rows, for a rounded function of constants."""
+    # It is a symbol from then on, and nothing has used its value: two numbers that round to it are
+    # never equal.
     own = terms.add(*node[:2], fact, node.output)
-    places = [n for n in sorted(terms.free) if terms.fact(n) == fact and fact.elem_type in _FLOATS]
-    value = _rounded(terms, own) if places and own in terms.closed else None
-    for number in terms.free.intersection(places) if value is not None and value.size else ():
-        if value is not None and np.array_equal(terms.constants[number].numpy(), value):
-            terms.forget(number)
-            return number
+    places = [n for n in sorted(terms.free) if terms.fact(n).elem_type == fact.elem_type]
+    if own not in terms.closed or not places or (function := _function(terms, own)) is None:
+        return None
+    for number in places:
+        for axis, place, parts in rows_of(terms.constants[number].numpy(), function):
+            rows = [terms.constant(part, is_free=True) for part in parts] if parts[1:] else [number]
+            value = function.value.astype(parts[place].dtype).tobytes(), parts[place].tobytes()
+            is_new = {rows[place], number} <= terms.free
+            if not is_new or terms.rounded.setdefault(*value) != value[1]:
+                continue  # different floats are different numbers
+            for each in {rows[place], number}:
+                terms.forget(each)
+            if rows[1:]:
+                terms.merge(number, apply(terms, "Concat", *rows, axis=axis))
+            shape, same = integers(terms, function.value.shape), parts[place].shape == fact.shape
+            return rows[place] if same else apply(terms, "Reshape", rows[place], shape)
     return None
 
 
-def _rounded(terms: Terms, term: int) -> Array | None:
-    """Value of operators on constants, with each result rounded to its type."""
-    tensor, node = terms.tensor(term), terms.nodes[term]
+def _function(terms: Terms, term: int) -> Function | None:
+    """Operators on constants as a function, with bounds of its error."""
+    tensor, (head, args, output, _) = terms.tensor(term), terms.nodes[term]
     if tensor is not None:
-        return tensor.numpy()
-    arrays = [_rounded(terms, arg) for arg in node.args]
-    is_whole = arrays and not any(array is None for array in arrays)
-    results = fold(node.head, arrays) if is_whole else None
-    return None if results is None else results[node.output]
+        return exact(tensor.numpy())
+    operands, moves = [_function(terms, arg) for arg in args], head.name in MOVING
+    return function_of(head.name, output, operands, lambda a: computed(head, a), moves=moves)
 
 
 @_rule("dropout-in-inference", "Dropout", kind="safe")

@@ -127,8 +127,7 @@ class Terms:
     # classes since it was read, `elements` holds small integers by class, `known` the sums and
     # products that are sizes of tensors of the original, `free` constants that nothing has read,
     # `table` the terms by their keys.
-    # Once `is_real`, terms are equal over the reals: operators on constants are out of sight then,
-    # since a fold may have rounded.
+    # Where `is_real`, terms are equal over the reals, and nothing is folded that rounds.
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -149,7 +148,7 @@ class Terms:
         self.table: dict[_Key, int] = {}
         self._tensors: dict[int, int] = {}
         self._dims: dict[Dim, Dim] = {}
-        self._named: dict[int, tuple[Fact, int]] = {}
+        self._named, self.rounded = dict[int, tuple[Fact, int]](), dict[bytes, bytes]()
 
     def find(self, term: int) -> int:
         """Representative of the class of a term."""
@@ -185,8 +184,7 @@ class Terms:
 
     def operators(self, term: int, *names: str) -> Iterator[Node]:
         """First outputs of some operators in the class of a term."""
-        is_number = self.is_real and self.tensor(term) is not None
-        for member in self.members(term) if term != ABSENT and not is_number else ():
+        for member in self.members(term) if term != ABSENT else ():
             node = self.nodes[member]
             if node.head.name in names and node.output == 0:
                 yield node

@@ -669,6 +669,25 @@ REALS = pairs("""
 (float[n, 2] x)
 - <float k = {0.1}, float m = {0.7}> { s = Add (x, k) t = Add (s, m) y = Add (t, k) }
 + <float c = {0.90000004}> { y = Add (x, c) }
+# rounded-constant: in another order
+(float[n, 2] x)
+- <float[2] k = {0.1, 0.3}, float m = {0.7}, float[2] b = {0.2, 0.9}> {
+s = Mul (x, k) t = Mul (s, m) u = Mul (b, m) v = Mul (u, k) y = Add (t, v) }
++ <float[2] k = {0.07, 0.21000001}, float[2] b = {0.014, 0.189}> { s = Mul (x, k) y = Add (s, b) }
+# rounded-constant: rows of one
+(float[n, 2] x)
+- <float[2, 2] v = {0.1, 0.3, 0.7, 0.9}, float[2, 1] w = {0.4, 0.5}, float k = {0.3}> {
+p = MatMul (x, v) q = Mul (p, k) r = MatMul (x, w) y = Sub (q, r) }
++ <float[2, 3] v = {0.4, 0.03, 0.09, 0.5, 0.21, 0.27}, int64[2] l = {1, 2}> { p = MatMul (x, v)
+r, q = Split <axis = 1> (p, l) y = Sub (q, r) }
+# factor-of-sum
+(float[n, 2] x) <float[2] b = {1, 3}, float k = {2}> {
+- s = Add (x, b) y = Mul (s, k) }
++ s = Mul (x, k) t = Mul (b, k) y = Add (s, t) }
+# scaled-operand
+(float[n, 2] x, float[2, 3] w, float k) {
+- s = Mul (x, k) y = MatMul (s, w) }
++ p = MatMul (x, w) y = Mul (p, k) }
 # scaled-product
 (float[n, 2] x, float[2, 3] w, float k) {
 - p = MatMul (x, w) y = Mul (k, p) }
@@ -710,6 +729,20 @@ NOT_ROUNDED = pairs("""
 (float[n, 2] x)
 - { y = Identity (x) }
 + <float k = {1.0000001}> { y = Mul (k, x) }
+# a function of itself
+(float[n, 2] x)
+- { y = Identity (x) }
++ <float k = {1.0000001}, float d = {0.9999999}> { c = Mul (k, d) r = Mul (x, k) y = Mul (r, d) }
+# a sum that cancels
+(float[n, 2] x)
+- <float a = {1}, float b = {0.99999994}> { s = Sub (x, b) y = Add (s, a) }
++ <float k = {0.0000000596}> { y = Add (x, k) }
+# rows for two functions
+(float[n, 1] x)
+- <float[1, 2] v = {1, 1}, float k = {0.1}, float[1, 2] w = {1.0000001, 1.0000001}> {
+a = MatMul (x, v) p = Mul (a, k) b = MatMul (x, w) q = Mul (b, k) y = Concat <axis = 1> (p, q) }
++ <float[1, 3] v = {0.1, 0.1, 0.1}, int64[4] i = {0, 1, 1, 2}> {
+p = MatMul (x, v) y = Gather <axis = 1> (p, i) }
 # two numbers with one rounding
 (float[n, 2] x)
 - <float a = {1}, float b = {1e-9}, float c = {2e-9}> { s = Add (a, b) t = Add (a, c) p = Mul (x, s)
