@@ -28,6 +28,9 @@ typer.testing._get_command = functools.cache(typer.testing._get_command)
 MOST_BYTES = 6 << 30
 """Memory of one process of the tests: one that asks for more fails, with its name."""
 
+_STATES = {}
+"""The state of each generator of a test's module before its first test."""
+
 
 def pytest_configure(config):
     # Collections of all objects take two seconds while tests are imported, and seconds at the end.
@@ -48,6 +51,16 @@ def pytest_collection_modifyitems(items):
     share_workers()
     items[:] = [item for item in items if not is_left_out(item)]
     gc.freeze()  # the tests themselves: no collection visits them again
+
+
+def pytest_runtest_setup(item):
+    """A generator of a test's module begins anew: its numbers depend on no test before."""
+    from numpy.random import Generator
+
+    for value in vars(getattr(item, "module", item)).values():
+        if isinstance(value, Generator):
+            bits = value.bit_generator
+            bits.state = _STATES.setdefault(value, bits.state)
 
 
 def _limit_memory():
