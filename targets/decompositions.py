@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
+from ..facts.polynomial import product
 from ..ir import Array, Value
 from ..version_converter.adapters.bitwise import subtract_from_all_ones
 from ..version_converter.adapters.cast import cast_to_known_type
@@ -255,12 +256,26 @@ def _sum(draft: NodeDraft, value: Value) -> Value:
 
 @decomposes("Compress")
 def gather_where_true(draft: NodeDraft) -> Sequence[Value | None]:
-    """A Gather of the positions of a constant condition."""
-    places = np.flatnonzero(draft.required_constant(1, "the condition"))
-    axis, data = draft.attribute("axis"), draft.input(0)
-    if axis is None:
+    """A Gather of the positions at which the condition holds."""
+    own, data, condition = draft.attribute("axis"), draft.data, draft.constant(1)
+    axis, sizes = draft.checked_axis(own or 0), draft.types.dimensions(data)
+    if own is None:
         data = draft.emit("Reshape", [data, draft.ints([-1], "row")], "row")
-    return [draft.emit("Gather", [data, draft.ints(places.tolist(), "places")], axis=axis or 0)]
+        sizes = None if sizes is None else (product(sizes),)
+    if condition is not None:
+        places = draft.ints(np.flatnonzero(condition).tolist(), "places")
+    else:
+        flags = draft.required(1)
+        if sizes is None or draft.types.dimensions(flags) != (sizes[axis],):
+            # onnxruntime 1.32 ignores a condition beyond the axis, where a Gather fails.
+            if draft.source < 10:
+                draft.refuse_unknown("whether its condition is as long as the axis")
+            shape = draft.emit("Shape", [data], "shape")
+            end = draft.emit("Gather", [shape, draft.ints([axis], "axes")], "end")
+            flags = draft.emit("Slice", [flags, draft.ints([0], "start"), end], "flags")
+        rows = draft.emit("NonZero", [flags], "rows")
+        places = draft.emit("Reshape", [rows, draft.ints([-1], "row")], "places")
+    return [draft.emit("Gather", [data, places], axis=axis)]
 
 
 @decomposes("Slice")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from harness import as_model, run_in_onnxruntime
 from straightline import reference, transform
 from straightline.targets import Form, decompositions
 from straightline.targets.forms import DECOMPOSITIONS
@@ -93,6 +94,25 @@ def test_compress_without_an_axis_picks_elements():
     )
     outcome = fitted(text, lacking("Compress"), {"x": X}, {"x": X[:, ::-1].copy()}, passes=())
     assert operators(outcome) == ["Gather", "Reshape"]
+
+
+@table(
+    ("y = Compress <axis = -1> (x, k)", "float[n, m] x, bool[m] k", (4,)),
+    ("y = Compress (x, k)", "float[2, 4] x, bool[8] k", (8,)),
+)
+def test_compress_by_a_computed_condition_gathers_its_places(node, inputs, shape):
+    """tinygrad fails where none is chosen."""
+    chosen = np.arange(np.prod(shape)).reshape(shape) % 3 == 1
+    feeds = [{"x": X, "k": k} for k in (chosen, ~chosen, chosen & ~chosen)]
+    outcome = fitted(one_node(node, inputs), lacking("Compress"), *feeds, passes=())
+    assert {"Gather", "NonZero", "Reshape"} == set(operators(outcome))
+    longer = np.concatenate([chosen, [True]])
+    feeds = [{"x": X, "k": k} for k in (longer, longer[:2])]
+    text = one_node(node, inputs.replace("m] k", "l] k").replace("8] k", "l] k"))
+    model = fitted(text, lacking("Compress"), passes=()).model
+    for feed in feeds:
+        pair = [run_in_onnxruntime(each, feed)[0] for each in (model, as_model(text))]
+        np.testing.assert_array_equal(*pair)
 
 
 @pytest.mark.parametrize("opset", [13, 21])
