@@ -29,7 +29,7 @@ def records_in(path: Place) -> list[Record]:
         LoadError: the file cannot be read.
     """
     if isinstance(path, Address):
-        return _last(_of_address(path), path)
+        return _last(_records(entry for entry, _ in lines_in(path / FOLDER)), path)
     file = path / FOLDER / STATE if path.is_dir() else path
     if path.is_dir() and not file.is_file():
         raise BatchError(
@@ -51,10 +51,6 @@ def _last(records: list[Record], path: Place) -> list[Record]:
 def _of_state(content: bytes, file: Path) -> list[Record]:
     remedy = "rewrite the models again"
     return _records(entry for entry, _ in entries(content, f"'{file}'", remedy))
-
-
-def _of_address(folder: Address) -> list[Record]:
-    return _records(entry for entry, _ in lines_in(folder / FOLDER))
 
 
 def _records(lines: Iterable[dict[str, Any]]) -> list[Record]:

@@ -220,7 +220,7 @@ class _Writer:
                 inputs.append(operand.name)
             else:
                 array = self._array(operand, _at(formals[0], place), bound)
-                name = self._new_name()
+                name = f"constant_{next(self._names)}"
                 yield _constant(name, array)
                 inputs.append(name)
         # An empty name in the middle means absent; at the end some runtimes count it as an operand.
@@ -319,9 +319,6 @@ class _Writer:
                 elem_type = self.types.get(node.inputs[2].name, 0) if len(node.inputs) > 2 else 0
             if node.outputs[place]:
                 self.types[name] = elem_type
-
-    def _new_name(self) -> str:
-        return f"constant_{next(self._names)}"
 
 
 def _dims(shape: ShapePattern | None) -> list[int | None] | None:

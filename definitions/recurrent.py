@@ -7,8 +7,6 @@ direction turns each sequence within its length:
                                x0 x1 x2              x2 x1 x0
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

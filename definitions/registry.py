@@ -3,8 +3,6 @@
 Families are imported where a node has an operator that ONNX lacks, and not before.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@
 ONNX has schemas for them but no functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from .case import Case

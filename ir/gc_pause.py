@@ -1,7 +1,5 @@
 """Pauses of Python's cyclic garbage collector while a graph grows."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gc

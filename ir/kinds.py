@@ -1,7 +1,5 @@
 """Checks of the kinds of arguments at public functions."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os

@@ -10,8 +10,6 @@ small rewrite.
 Only the command line leaves imports out, because it replaces `__import__` for the whole process.
 """
 
-from __future__ import annotations
-
 import builtins
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ contents of arrays behind them as they are: a large one is copied nowhere. A run
 or hangs takes only this process with it.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import queue

@@ -1,7 +1,5 @@
 """Inputs that a caller gives: in Python, as `.npz`, or as a folder in ONNX's test-data layout."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

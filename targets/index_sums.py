@@ -6,8 +6,6 @@ An axis of size 1 has no name, so that squeezing, broadcasting and transposing c
 summed axis gets a new name in each product, as the tensor of one may be a factor once more.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -33,7 +31,7 @@ class Atom(NamedTuple):
     axes: Axes
     is_exp: bool = False
 
-    def renamed(self, old: int, new: int) -> Atom:
+    def renamed(self, old: int, new: int) -> "Atom":
         """The tensor with another name of an axis."""
         return self._replace(axes=tuple([new if axis == old else axis for axis in self.axes]))
 
@@ -68,7 +66,7 @@ class IndexReading:
         nodes: Callable[[Node], bool],
         inference: ShapeInference,
         sums: Mapping[Value, IndexSum],
-        names: Names,
+        names: "Names",
     ) -> None:
         self._reads = nodes
         self._inference = inference

@@ -7,8 +7,6 @@ conversion. A node without such a form stays as it is, also where the form needs
 operators.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ Measured under onnxruntime 1.32 on one thread: 0.07 to 0.23 of the time. Bodies 
 of products with named axes, so that all spellings of the contractions have one form.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -88,7 +86,7 @@ def raise_linear_attention(node: Node, inference: ShapeInference) -> bool:
     return True
 
 
-def _matched(view: LoopView, inference: ShapeInference) -> tuple[_Reading, _Match]:
+def _matched(view: LoopView, inference: ShapeInference) -> "tuple[_Reading, _Match]":
     try:
         reading = _Reading(view, inference, _READ)
         return reading, reading.match()

@@ -8,8 +8,6 @@ padded with zeros to whole blocks, which are an axis of their own:
     a[M, K], b[K, N]           ->   y = ReduceSum (Cast (MatMul (a[B, M, 256], b[B, 256, N])))
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -5,8 +5,6 @@ a = Mul (x, cos)   r = Concat (-x2, x1)   y = Add (a, Mul (r, sin))
 y = com.microsoft.RotaryEmbedding (x, [0], cos, sin)
 """
 
-from __future__ import annotations
-
 from ..ir import Model, Node
 from ..passes import CancelMovement, EliminateDeadNodes, MergeSubexpressions, PassContext
 from ..passes.remarks import RAISED, Remark

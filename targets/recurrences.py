@@ -4,8 +4,6 @@ The cells are unrolled where the number of steps is known; else a Scan or a Loop
 target supports one.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Certificates: proofs for a pair of models in a file, to be checked again."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -65,7 +63,7 @@ class Certificate:
         proof: Proof,
         bound: Mapping[str, Array] | None = None,
         base_dir: BaseDir = None,
-    ) -> Certificate:
+    ) -> "Certificate":
         """The certificate of a proof for two models.
 
         Raises:
@@ -80,7 +78,7 @@ class Certificate:
         return cls(digests[0], digests[1], proof, dict(bound or {}))
 
     @classmethod
-    def read(cls, path: Path) -> Certificate:
+    def read(cls, path: Path) -> "Certificate":
         """Read the certificate of a file.
 
         Raises:

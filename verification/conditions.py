@@ -1,7 +1,5 @@
 """Conditions that decide an open proof: sizes and values of inputs, each of them tried."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
@@ -47,7 +45,7 @@ class _Subject:
     axes: tuple[tuple[str, int], ...] = ()
     values: tuple[tuple[str, onnx.TypeProto], ...] = ()
 
-    def __or__(self, other: _Subject) -> _Subject:
+    def __or__(self, other: "_Subject") -> "_Subject":
         names = [field.name for field in dataclasses.fields(self)]
         return _Subject(*(getattr(self, name) + getattr(other, name) for name in names))
 

@@ -1,7 +1,5 @@
 """Search where a proof stays open: an input that refutes, or conditions that decide it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The checker computes by the specification, and refuses operands on which onnxrun
 depart. A derivation holds no fold on which they differ all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 

@@ -3,8 +3,6 @@
 `adapters/__init__.py` documents how the operators' files use it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 

@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 
 from ..facts.types import FLOATS
-from ..ir import Array, Graph, Model, Node, Operator, Tensor, Value, load
+from ..ir import Array, Graph, Model, Node, Operator, Value, load
 from ..ir.attributes import value_of
 from ..ops.builder import Builder
 from ..ops.schema_queries import schema_at
@@ -356,7 +356,7 @@ class _Match:
             return self.values.setdefault(ours.name, theirs) is theirs
         if ours.constant is not None:
             both = (ours.constant, theirs.constant)
-            return both[1] is not None and self._holds(*[_numpy(each) for each in both if each])
+            return both[1] is not None and self._holds(*[each.numpy() for each in both if each])
         if ours.producer is None or theirs.producer is None:
             return False
         index = ours.producer.outputs.index(ours)
@@ -381,10 +381,6 @@ class _Match:
     def _is_number(self, name: str, number: Any) -> bool:
         number = number.item() if isinstance(number, np.generic) else number
         return bool(self.numbers.setdefault(name, number) == number)
-
-
-def _numpy(tensor: Tensor) -> Array:
-    return tensor.numpy()
 
 
 def _axes(message: onnx.AttributeProto) -> Array:

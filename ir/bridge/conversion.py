@@ -4,8 +4,6 @@ Stand-ins replace large tensors in the message between the two: external tensors
 our own. After the conversion the tensors themselves replace their stand-ins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

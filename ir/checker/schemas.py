@@ -135,7 +135,7 @@ class Forms:
         Raises:
             ModelError: the opset lacks it, and passes would mistake it for the later operator.
         """
-        since = _first_version(op_type) if op_type in _BY_NAME else 0
+        since = int(_versions(op_type)[-1].since_version) if op_type in _BY_NAME else 0
         if self.version < since:
             raise ModelError(
                 f"{place.node(node)} exists from opset {since} on; the model imports {self.version}"
@@ -165,10 +165,6 @@ def form_of(op_type: str, version: int) -> SchemaForm | None:
         tuple(name for name, a in schema.attributes.items() if a.required),
         kinds,
     )
-
-
-def _first_version(op_type: str) -> int:
-    return int(_versions(op_type)[-1].since_version)
 
 
 @functools.cache

@@ -8,8 +8,6 @@ constructs of the pass at fault, until one is left. Then all passes run with a v
 the result is compared anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 

@@ -1,8 +1,6 @@
 """LRN, ConvTranspose, Col2Im and the global pools: what onnx.reference gets wrong where a batch is
 empty or has another size than the channels, and where images have other axes than two."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

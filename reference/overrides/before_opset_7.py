@@ -3,8 +3,6 @@
 y = Add <broadcast = 1, axis = 1> (x, b)  ->  y = Add (x, b with axes of length 1 at its end)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

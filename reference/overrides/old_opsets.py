@@ -1,7 +1,5 @@
 """Operators whose older versions mean something else than onnx.reference's only class for them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conditions and constants that decompositions of classical operators share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 

@@ -4,8 +4,6 @@ Rows stop at different iterations, so each iteration keeps the rows that are don
 Lin, Weng, "Probability estimates for multi-class classification by pairwise coupling", algorithm 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

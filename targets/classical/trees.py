@@ -7,8 +7,6 @@ A leaf leads to itself, so that shallow trees wait for deep ones.
     y = ReduceSum <axes = [1]> (weights[places])       after as many levels as the deepest tree has
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

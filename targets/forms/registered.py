@@ -1,7 +1,5 @@
 """Registry of decompositions by operator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from ...ir import Node

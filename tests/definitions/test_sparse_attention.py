@@ -1,7 +1,7 @@
 import numpy as np
 import onnxruntime as ort
-import pytest
 from kernels import assert_equal, feeds_of, lowered, one_node, run_kernel
+from tables import table
 
 DRAW = np.random.default_rng(0)
 
@@ -32,10 +32,7 @@ def layouts(*masks):
     )
 
 
-@pytest.mark.parametrize(
-    ("count", "total", "packed", "dtype"),
-    [(40, 40, False, np.float32), (1, 50, True, np.float32), (3, 45, False, np.float16)],
-)
+@table((40, 40, False, np.float32), (1, 50, True, np.float32), (3, 45, False, np.float16))
 def test_layouts_alternate_over_heads(count, total, packed, dtype):
     full = np.tril(np.ones((4, 4), int))
     holes = full.copy()

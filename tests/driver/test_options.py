@@ -7,6 +7,7 @@ from straightline.batch import run
 from straightline.batch.job_config import JobConfig
 from straightline.driver.options import RewriteOptions
 from straightline.passes import InlineIfs, Pipeline, UnrollLoops
+from tables import table
 
 PUBLIC = (sl.transform, sl.rewrite, sl.convert_version, sl.inspect)
 
@@ -55,15 +56,12 @@ def test_selects_are_offered_beside_the_default_pipeline_only():
         RewriteOptions("inline-ifs", selects=True)
 
 
-@pytest.mark.parametrize(
-    ("keywords", "message"),
-    [
-        ({"ir_version": 9}, "ir_version applies to conversions; add opset="),
-        ({"max_memory": -1}, "max_memory is -1; it must be a whole number, 0 or more"),
-        ({"max_work": 1.5}, "max_work is 1.5; it must be a whole number, 0 or more"),
-        ({"max_work": True}, "max_work is True; it must be a whole number, 0 or more"),
-        ({"timeout": float("nan")}, "timeout is nan; it must be a number, 0 or more"),
-    ],
+@table(
+    ({"ir_version": 9}, "ir_version applies to conversions; add opset="),
+    ({"max_memory": -1}, "max_memory is -1; it must be a whole number, 0 or more"),
+    ({"max_work": 1.5}, "max_work is 1.5; it must be a whole number, 0 or more"),
+    ({"max_work": True}, "max_work is True; it must be a whole number, 0 or more"),
+    ({"timeout": float("nan")}, "timeout is nan; it must be a number, 0 or more"),
 )
 def test_options_out_of_range_are_refused(keywords, message):
     with pytest.raises(sl.PassOptionError, match=message):

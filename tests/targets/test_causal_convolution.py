@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import pytest
 import straightline as sl
 from kernels import assert_equal, run_kernel
 from tables import table
@@ -45,17 +44,14 @@ def test_it_is_one_node_and_proved(old, new, tokens, tensors):
         assert_equal(run_kernel(proto, feeds), run_kernel(result.model, feeds))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "tokens", "tensors"),
-    [
-        ("", "", 9, {}),  # longer than measured to pay
-        ("(past, x)", "(x, past)", 3, {}),
-        ("present = Slice (c, start, end, two)", "present = Identity (past)", 2, {}),
-        ("", "", 3, {"start": [1]}),
-        ("", "", 3, {"end": [4]}),
-        ("<group = 4>", "<group = 4, pads = [1, 0]>", 2, {}),
-        ("<group = 4>", "<group = 4, dilations = [2]>", 3, {}),
-    ],
+@table(
+    ("", "", 9, {}),  # longer than measured to pay
+    ("(past, x)", "(x, past)", 3, {}),
+    ("present = Slice (c, start, end, two)", "present = Identity (past)", 2, {}),
+    ("", "", 3, {"start": [1]}),
+    ("", "", 3, {"end": [4]}),
+    ("<group = 4>", "<group = 4, pads = [1, 0]>", 2, {}),
+    ("<group = 4>", "<group = 4, dilations = [2]>", 3, {}),
 )
 def test_others_stay(old, new, tokens, tensors):
     results = "float[B,4,M] y, float[B,4,K] present"

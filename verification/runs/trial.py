@@ -1,7 +1,5 @@
 """Both models in one runtime: run the samples, collect the differences, reach a verdict."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -62,7 +60,7 @@ class Pair:
     after: Source
     _variants: dict[object, Source] = field(default_factory=dict, init=False, compare=False)
 
-    def copying_outputs(self) -> Pair:
+    def copying_outputs(self) -> "Pair":
         """The pair with copies where onnxruntime makes none, unless the rewrite brings them in."""
         # Where the rewrite has more of them than the original, they are its own fault and must
         # show.
@@ -307,7 +305,7 @@ class Trial:
         if judges:
             self._adopt(judges[-1])
 
-    def _judged(self, accepted: Accepted) -> Trial | None:
+    def _judged(self, accepted: Accepted) -> "Trial | None":
         """The trial of one input; None if the original does not accept it."""
         judge = Trial(self._worker, self._pair, self._tolerance, other=self._other)
         judge._unstable = self._unstable
@@ -319,7 +317,7 @@ class Trial:
         judge._rewrite(replace(accepted, outputs=outputs, is_drawn=is_drawn))
         return judge
 
-    def _adopt(self, judge: Trial) -> None:
+    def _adopt(self, judge: "Trial") -> None:
         """Show the difference on another input."""
         self.differing, self.reason = judge.differing, judge.reason
         for number, part in enumerate(judge._differences):

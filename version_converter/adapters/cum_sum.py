@@ -5,8 +5,6 @@
 - 26: CumProd appears.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -13,8 +13,6 @@
     places = Unsqueeze <axes = [0]> (numbers)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

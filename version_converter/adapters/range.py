@@ -9,8 +9,6 @@
     y = Cast (start + [0, 1, ... count - 1] * delta)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

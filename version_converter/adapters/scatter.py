@@ -7,8 +7,6 @@
 - 18: `reduction` = "max" and "min".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

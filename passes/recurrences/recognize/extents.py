@@ -8,8 +8,6 @@ A NaN is no number here: whatever it multiplies becomes a NaN, which every form 
 Integers stay exact.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Symbolic rules of RNN, GRU and LSTM nodes that compute a single step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ....ir import Node

@@ -1,7 +1,5 @@
 """Symbolic rules of the operators in cells, over rows of sums."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 An element of x W + b is an element of x, times W, plus b.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
@@ -36,7 +34,7 @@ def read_hoisted(of: Interpretation, value: Value) -> Row | None:
     return row if any(of.atoms.holds_product(total) for total, _ in row) else None
 
 
-def _read(of: Interpretation, value: Value) -> tuple[_Elements, Value] | None:
+def _read(of: Interpretation, value: Value) -> "tuple[_Elements, Value] | None":
     """The reader of elements at the position of an element, and its source."""
     iterations, scanned = of.recurrence.iterations, of.scan_inputs.get(value)
     if scanned is not None:

@@ -383,7 +383,7 @@ class StepReader(Coefficients):
     def _negate(self, node: Node) -> Step:
         step = self._of(node.inputs[0])
         if self._type == _BOOL:
-            return self._negation(node, step)
+            return self._binary(node, "Xor", step, self._constant(ONE))
         if self.semiring.act != "Mul" and not step.is_constant:
             raise Unfit(f"{node} computes the next value")
         return self._negative(step)
@@ -392,9 +392,6 @@ class StepReader(Coefficients):
         ones = np.invert(np.array(0, self._dtype))
         own = Coefficient(None, self._emit.constant(ones, "ones"), array=ones)
         return self._binary(node, "BitwiseXor", self._of(node.inputs[0]), self._constant(own))
-
-    def _negation(self, node: Node, step: Step) -> Step:
-        return self._binary(node, "Xor", step, self._constant(ONE))
 
     def _divide(self, node: Node) -> Step:
         one, other = self._operands(node)

@@ -1,7 +1,5 @@
 """Signs, negations, and constants that meet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bounds of values that are bounded again."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Operators that broadcast by themselves what an Expand broadcasts before them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..rules.registry import shipped

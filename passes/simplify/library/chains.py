@@ -1,7 +1,5 @@
 """Operators of the same family in a row that one of them replaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ....analysis.shapes.inference import ShapeInference

@@ -1,7 +1,5 @@
 """Products with what follows them in one operator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

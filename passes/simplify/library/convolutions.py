@@ -1,7 +1,5 @@
 """Convolutions with the factors before them, and the sums, products and normalizations after."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transposes that meet, also with elementwise operators between them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..rules.match import Match

@@ -5,8 +5,6 @@ d = Sub (x, m)                     ->   x^2 - 2 * x * sum(x) / n + sum(x)^2 / n^
 y = Mul (d, d)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Container
 

@@ -1,7 +1,5 @@
 """Models of the cases that a rule claims."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proof of a rule: the driver rewrites the cases that it claims, and `prove` compares them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -5,8 +5,6 @@ onnx's function computes anything else than the specification's formula, such as
 difference of squares, the text stands here.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple

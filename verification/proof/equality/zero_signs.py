@@ -7,8 +7,6 @@ Of other operands it takes forms that are equal bit for bit: these differ only b
 forget the sign, such as x * x. A node fails alike on operands and on such forms of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

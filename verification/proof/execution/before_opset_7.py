@@ -4,8 +4,6 @@ Where only attributes differ, `terms/op_semantics.py` brings an operator there. 
 neither does has a name of its own, so that no rule takes it for its newer form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

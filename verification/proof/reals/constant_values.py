@@ -132,7 +132,7 @@ class ConstantValues:
             return self._holds_constants(self.field.functions[key[1]], number)
         if key[0] == "sum":
             return all(each < number and self._are_constant[each] for each, _ in key[2])
-        if _is_product_of_matrices(key):
+        if len(key) == 5 and isinstance(key[0], Head) and key[0].name == "MatMul":
             return all(self._holds_constants(self.field.functions[key[n]], number) for n in (1, 3))
         return False
 
@@ -294,10 +294,6 @@ class ConstantValues:
         for count in range(least, len(constant) + 1):
             for summands in itertools.combinations(constant.items(), count):
                 yield Real(dict(summands))
-
-
-def _is_product_of_matrices(key: tuple[Any, ...]) -> bool:
-    return len(key) == 5 and isinstance(key[0], Head) and key[0].name == "MatMul"
 
 
 def _exact(array: Array) -> Value:

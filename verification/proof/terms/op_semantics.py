@@ -10,8 +10,6 @@ operators' changelog (https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
 became an input, a rule of `canonicalize/` follows.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -324,7 +322,7 @@ class Meaning(NamedTuple):
     key: Hashable
 
     @classmethod
-    def of(cls, op: Operator, since: int, opset: int) -> Meaning:
+    def of(cls, op: Operator, since: int, opset: int) -> "Meaning":
         """Meaning of an operator in its newest version."""
         key = op.qualname, op.overload, since, serialize(op.attributes)
         return cls(op, since, opset, {}, {}, key)

@@ -49,18 +49,15 @@ def test_a_sum_of_small_integers_is_exact(kind, name):
         assert_proved(*[text.replace(to, f"{to}[n]") for text in sums(kind, wide, name, to)])
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        sums("int8", "int32", "Mul"),  # the product of 0 and -1 is -0
-        sums("int16", "int16"),
-        sums("int32", "int64"),
-        sums("uint8", "uint32"),
-        sums("uint16", "int32", to="float16"),
-    ],
+@table(
+    sums("int8", "int32", "Mul"),  # the product of 0 and -1 is -0
+    sums("int16", "int16"),
+    sums("int32", "int64"),
+    sums("uint8", "uint32"),
+    sums("uint16", "int32", to="float16"),
 )
-def test_other_sums_wrap_or_round(pair):
-    assert_open(*pair)
+def test_other_sums_wrap_or_round(before, after):
+    assert_open(before, after)
 
 
 @table(
