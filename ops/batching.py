@@ -81,6 +81,23 @@ class Bounds:
 
 
 @record(frozen=True)
+class Flat:
+    """Rows of all iterations, one after the other.
+
+    Attributes:
+        counts: the number of rows in each iteration, int64 [iterations].
+        starts: the number of rows before each iteration.
+        owners: the iteration of each row, int64 [rows].
+        total: the number of rows, int64 of shape [1].
+    """
+
+    counts: Value
+    starts: Value
+    owners: Value
+    total: Value
+
+
+@record(frozen=True)
 class Partial:
     """Elements that an operand has in each iteration; its other elements have no meaning.
 
@@ -95,6 +112,8 @@ class Partial:
         bounds: those of the elements in each iteration; the operand is loop-invariant then.
         varies: false for loop-invariant elements, of which iterations have different ones.
         zeros: true if the other elements are zeros.
+        flat: the owners of the elements, which come first in place of the iterations: the operand
+            has no others, and length 1 along the axis.
     """
 
     axis: int
@@ -106,11 +125,12 @@ class Partial:
     bounds: Bounds | None = None
     varies: bool = True
     zeros: bool = False
+    flat: Flat | None = None
 
     @property
-    def elements(self) -> tuple[Value | Bounds | None, ...]:
+    def elements(self) -> tuple[Value | Bounds | Flat | None, ...]:
         """The elements of an iteration, wherever their axis is."""
-        return self.present, self.bounds
+        return self.present, self.bounds, self.flat
 
 
 @record(frozen=True)
@@ -234,6 +254,7 @@ class Batch:
         operand_of: the operand of a value of the body; None where it is not computed.
         running: the emitter of all prefix reductions of rows by an operator; None without one.
         exact: true if floats must be added and multiplied in the order of the node.
+        shared: what rules emit once for all nodes of a body, by what it is.
     """
 
     node: Node
@@ -249,6 +270,7 @@ class Batch:
     operand_of: Callable[[Value], Operand | None] = lambda value: None
     running: Running | None = None
     exact: bool = False
+    shared: dict[object, Any] = field(default_factory=dict)
 
     @property
     def keeps_order(self) -> bool:
@@ -303,6 +325,10 @@ class Batch:
         if len({part.elements for part in parts.values()}) > 1:
             raise Unbatchable("reads elements that are absent on different iterations")
         return parts
+
+    def partials_of_inputs(self) -> list[Partial]:
+        """The elements of each partial input."""
+        return [each.partial for each in self.operands if each is not None and each.partial]
 
     def varies(self, index: int) -> bool:
         """Test for an input that differs between iterations."""

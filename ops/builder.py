@@ -24,6 +24,7 @@ from ..records import record
 from .departures import loses_sign, other_numbers
 from .operand_view import Application, ShapeOf, ValueOperand, may_hold_negative_zero
 from .schema_queries import (
+    MIN_OF_INTEGERS,
     NEGATIVE_AXES,
     ElementTypes,
     formal_inputs,
@@ -468,6 +469,11 @@ class Builder:
 
     def clamp(self, value: Value, least: Value, most: Value, label: str) -> Value:
         """A value between two others, of which the upper one counts where they cross."""
+        if self.opset < MIN_OF_INTEGERS:
+            value = self.add(
+                "Where", [self.add("Less", [value, least], label), least, value], label
+            )
+            return self.add("Where", [self.add("Less", [most, value], label), most, value], label)
         return self.add("Min", [self.add("Max", [value, least], label), most], label)
 
     def reverse(self, value: Value, label: str) -> Value:

@@ -7,6 +7,7 @@ difference of both is the length of a window. It is a window of another length o
 cuts it; all others are prefixes or suffixes.
 """
 
+import dataclasses
 import enum
 
 import onnx
@@ -21,6 +22,7 @@ from ..records import record
 from .axes import written_axes
 from .batch_axis import counted
 from .batching import DIFFERING, Batch, Kind, Unbatchable
+from .flat_rows import blocks, reversed_blocks
 from .partial_axes import PAST_THE_END, window
 from .schema_queries import ElementTypes
 from .sliding_windows import bounded, window_at
@@ -81,15 +83,10 @@ def moving_slice(batch: Batch) -> Value:
 
     Facts show that no iteration reaches the end of the axis; otherwise the result is partial.
     """
-    starts, ends = (_bounds(batch, index) for index in (1, 2))
-    axes = range(len(starts)) if batch.operand(3) is None else batch.numbers(3)
-    steps = [1] * len(starts) if batch.operand(4) is None else batch.numbers(4)
-    if not len(ends) == len(starts) == len(axes) == len(steps):
-        raise Unbatchable("has bounds, axes and steps that differ in number")
     data = batch.require(0)
     value, batched, part, view = data.value, data.batched, None, None
-    for position, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True)):
-        axis = batch.axis(axes[position], batch.rank(0)) - 1
+    axes = _cuts(batch)
+    for position, (axis, start, end, step) in enumerate(axes):
         fixed = [b.value for b in (start, end) if b is not None and b.value is not None]
         if len(fixed) == 2:
             bounds = [batch.vector(n) for n in (*fixed, axis + batched, step)]
@@ -105,8 +102,7 @@ def moving_slice(batch: Batch) -> Value:
         length = _moving_length(batch, start, end)
         short, ahead = _effect(batch, start, end, axis, length)
         first, offsets = _bound(batch, 1, position), range(0, length, step)
-        if len(offsets) > limit("window_elements"):
-            raise Unbatchable(f"reads more elements than {allowed('window_elements')}")
+        _require_few(len(offsets))
         is_whole, is_first = short is not Short.RUNS, step == 1 and not batched and ahead
         occupied = start is not None and batch.extent.never_negative(
             batch.shape(0)[axis] - 1 - start
@@ -131,6 +127,51 @@ def moving_slice(batch: Batch) -> Value:
         return batch.unvarying(value)
     batch.window(value, view)
     return value if part is None else batch.partial(value, part)
+
+
+def _cuts(batch: Batch) -> list[tuple[int, Dimension | None, Dimension | None, int]]:
+    """The axis, the bounds and the step of each cut of a Slice."""
+    starts, ends = (_bounds(batch, index) for index in (1, 2))
+    axes = range(len(starts)) if batch.operand(3) is None else batch.numbers(3)
+    steps = [1] * len(starts) if batch.operand(4) is None else batch.numbers(4)
+    if not len(ends) == len(starts) == len(axes) == len(steps):
+        raise Unbatchable("has bounds, axes and steps that differ in number")
+    places = [batch.axis(axis, batch.rank(0)) - 1 for axis in axes]
+    return list(zip(places, starts, ends, steps, strict=True))
+
+
+def moving_blocks(batch: Batch) -> Value:
+    """Slices of any lengths along one axis, as flat rows."""
+    source, cuts = batch.require(0), _cuts(batch)
+    for position, (axis, start, end, step) in enumerate(cuts):
+        fixed = [b.value for b in (start, end) if b is not None and b.value is not None]
+        part = source.partial
+        if len(fixed) == 2 and (part is None or part.axis != axis - batch.rank(0)):
+            bounds = [batch.vector(n) for n in (*fixed, axis + source.batched, step)]
+            value = batch.emit.add("Slice", [source.value, *bounds], batch.label("_fixed"))
+            source = dataclasses.replace(source, value=value)
+        elif len(cuts) == 1 and len(fixed) == 2 and step == -1 and _is_whole_backward(*fixed):
+            source = reversed_blocks(batch, axis)
+        elif step < 1:
+            raise Unbatchable("moves backward")
+        else:
+            if start is not None and end is not None and len(fixed) < 2:
+                _require_few((end - start).value or 0)
+            moving = _bound(batch, 1, position), _bound(batch, 2, position)
+            source = blocks(batch, source, moving, position, axis, step)
+    if source.partial is None:
+        raise Unbatchable(DIFFERING)
+    return batch.partial(source.value, source.partial)
+
+
+def _is_whole_backward(first: int, last: int) -> bool:
+    """Test for the bounds of all elements, the last one first."""
+    return first == -1 and last < -LAST_OF_32_BITS
+
+
+def _require_few(elements: int) -> None:
+    if elements > limit("window_elements"):
+        raise Unbatchable(f"reads more elements than {allowed('window_elements')}")
 
 
 def _moving_length(batch: Batch, start: Dimension | None, end: Dimension | None) -> int:

@@ -25,8 +25,9 @@ from .agreement import is_integer
 from .axes import RankAnswer, length_of
 from .axis_map import Named, PassesAxes, number_of, opset_of
 from .batch_axis import multiplied, sizes_of
-from .batching import Batch, Unbatchable
+from .batching import DIFFERING, Batch, Unbatchable
 from .cost_estimates import size_of, times
+from .flat_rows import counts_of, numbered, sizes_of_blocks, stretched_blocks
 from .rules import Growing, KeepsShape, OperatorRules, Shapes, Total, describes
 
 
@@ -63,6 +64,9 @@ class ConstantOfShape(OperatorRules):
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         return size_of(arrays[0])
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        return [stretched_blocks(batch, 0)] if batch.varies(0) else super().batch(batch)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         return length_of(node, 0)
@@ -124,8 +128,10 @@ class Range(OperatorRules):
     def batch(self, batch: Batch) -> Sequence[Value]:
         start, limit, delta = (element(batch.require(index).fact) for index in range(3))
         length = None if start is None or limit is None else (limit - start).value
-        if length is None or delta is None or not delta.value:
+        if delta is None or not delta.value:
             raise Unbatchable("returns a number of elements that may vary between iterations")
+        if length is None:
+            return [numbered(batch, delta.value)]
         steps = np.arange(0, length, delta.value)
         kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
         row = batch.emit.constant(steps.astype(kind), batch.label("_row"))
@@ -212,6 +218,14 @@ class Shape(Total):
         start, end = batch.node.attribute("start", 0), batch.node.attribute("end")
         return [batch.unvarying(sizes_of(batch, 0, start, end))]
 
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        if not batch.varies(0):
+            raise Unbatchable(DIFFERING)
+        sizes = sizes_of_blocks(batch, counts_of(batch.emit, batch.part(0)))
+        start, end = batch.node.attribute("start", 0), batch.node.attribute("end")
+        first, last, _ = slice(start, end).indices(batch.rank(0))
+        return [batch.emit.cut(sizes, first, max(first, last), 1, batch.label())]
+
 
 @describes("Size")
 class Size(Shape):
@@ -223,3 +237,7 @@ class Size(Shape):
     def batch(self, batch: Batch) -> Sequence[Value]:
         count = multiplied(batch, sizes_of(batch, 0))
         return [batch.unvarying(batch.emit.squeeze(count, 0, batch.label()))]
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        (sizes,) = super().batch_partial(batch)
+        return [batch.emit.reduce("ReduceProd", sizes, (1,), batch.label(), small=True)]

@@ -16,6 +16,7 @@ from .axes import AxisMap, RankAnswer, RankOf, rank_of_first
 from .axis_map import Named, PassesAxes
 from .batch_axis import by_rows
 from .batching import Batch, Operand
+from .flat_rows import row_of_blocks
 from .gather_batching import after_iterations, gathered
 from .rules import (
     KeepsShape,
@@ -102,6 +103,12 @@ class Gather(Moving):
         total = rank + batch.rank(1)  # the iterations stand where the indices begin
         perm = [place, *(other for other in range(total) if other != place)]
         return [batch.emit.transpose(picked, perm, batch.label())]
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        axis, part = batch.node.attribute("axis", 0), batch.require(0).partial
+        if part is not None and part.flat is not None and axis in (0, -batch.rank(0)):
+            return [row_of_blocks(batch)]
+        return super().batch_partial(batch)
 
     def _indices(self, batch: Batch, axis: int) -> Value | None:
         """Indices that are the same in every iteration, and valid without any iteration.

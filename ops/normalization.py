@@ -13,6 +13,7 @@ from .axes import ONE, AxisMap, broadcast_map, may_equal
 from .axis_map import Named, PassesAxes, Rowwise, opset_of
 from .batch_axis import joined, parted, with_a_row, without_it
 from .batching import DIFFERING, Batch, Unbatchable
+from .flat_rows import softmax
 from .partial_axes import filled, once
 from .rules import KeepsShape, Shapes, describes
 
@@ -54,6 +55,8 @@ class Softmax(PassesAxes):
             return super().batch_partial(batch)
         if len(together) > 1:
             raise Unbatchable(DIFFERING)
+        if part.flat is not None:
+            return [softmax(batch)]
         (result,) = once(filled(batch, 0, -np.inf), self.batch)
         # Softmax of -inf is 0, but of nothing but -inf it is NaN.
         zeros = part.occupied and batch.node.is_op("Softmax")

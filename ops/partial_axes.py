@@ -21,9 +21,10 @@ from ..facts.polynomial import Dimension, product
 from ..facts.types import IEEE_FLOATS, PLAIN_FLOATS, PLAIN_INTEGERS
 from ..ir import Value
 from .axes import AxisMap
-from .batching import DIFFERING, REORDERED, Batch, Operand, Partial, Unbatchable
+from .batching import DIFFERING, REORDERED, Batch, Flat, Operand, Partial, Unbatchable
 from .builder import Builder
 from .departures import other_numbers
+from .flat_rows import combined, counts_of, flat_of, of_rows, places_of, total_of
 from .schema_queries import MIN_OF_INTEGERS, ElementTypes
 from .sliding_windows import (
     JOINS,
@@ -66,8 +67,9 @@ def along_axis(
         risky: the inputs some elements of which make it fail.
     """
     parts, shape = batch.parts(), batch.results[0].shape
+    one = next(iter(parts.values()))
     types = [batch.require(index).fact.elem_type for index in parts if index in risky]
-    if any(elem_type not in IEEE_FLOATS for elem_type in types):
+    if one.flat is None and any(elem_type not in IEEE_FLOATS for elem_type in types):
         raise Unbatchable("reads padding of a type on which it may fail")
     for axis in range(len(shape or ())):
         match = axis_map(axis)
@@ -76,7 +78,6 @@ def along_axis(
         places = [*match.inputs, *[None] * (len(batch.operands) - len(match.inputs))]
         if any(places[index] != batch.rank(index) + part.axis for index, part in parts.items()):
             continue
-        one = next(iter(parts.values()))
         beside = [n for n, place in enumerate(places) if place is not None and n not in parts]
         # Beside all elements of another operand, the body fails without some of these.
         if any(_is_whole(batch, index, places[index], one) for index in beside):
@@ -85,7 +86,8 @@ def along_axis(
             raise Unbatchable("reads elements that are absent on some iterations beside others")
         # The operator may make other numbers of the zeros.
         how = dataclasses.replace(one, axis=axis - len(shape or ()), data=None, zeros=False)
-        return [batch.partial(result, how) for result in once(batch, rule)]
+        results = once(batch, rule) if one.flat is None else rule(of_rows(batch, axis))
+        return [batch.partial(result, how) for result in results]
     raise Unbatchable(DIFFERING)
 
 
@@ -113,7 +115,7 @@ def whole(batch: Batch, repeats: bool) -> Batch:
     """
     for index, item in batch.parts().items():
         operand, emit = batch.require(index), batch.emit
-        counts, size = _counts(emit, item), batch.vector(item.size)
+        counts, size = counts_of(emit, item), batch.vector(item.size)
         fit, label = emit.add("Equal", [counts, size], "is_whole"), batch.label("_whole")
         single = emit.add("Equal", [counts, batch.vector(1)], "is_single")
         zero = _zero_if(emit, emit.add("Or", [fit, single], "fits") if repeats else fit)
@@ -143,11 +145,13 @@ def fitted(batch: Batch) -> Batch:
     if len(parts) != 2 or len(places) > 1 or not operands[0].batched:
         raise Unbatchable("reads elements that are absent on different iterations")
     emit, label, size = batch.emit, batch.label("_fitted"), parts[0].size
-    counts = [_counts(emit, part) for part in parts]
+    counts = [counts_of(emit, part) for part in parts]
     singles = [emit.add("Equal", [count, batch.vector(1)], "is_single") for count in counts]
     fits = emit.add(
         "Or", [emit.add("Equal", counts, "same"), emit.add("Or", singles, "or")], "fits"
     )
+    if parts[0].flat is not None:
+        return _fitted_rows(batch, operands, singles, counts, _zero_if(emit, fits))
     flags = [part.present for part in parts]
     present = emit.add("Where", [emit.unsqueeze(singles[0], 1, label), flags[1], flags[0]], label)
     end = emit.add("Add", [batch.vector(size), _zero_if(emit, fits)], label)
@@ -162,50 +166,70 @@ def fitted(batch: Batch) -> Batch:
     return batch
 
 
-def resized(batch: Batch, own: int) -> Sequence[Value]:
+def _fitted_rows(
+    batch: Batch,
+    operands: Sequence[Operand],
+    singles: Sequence[Value],
+    counts: Sequence[Value],
+    zero: Value,
+) -> Batch:
+    """The same for flat operands, with a zero that fails where they do not fit."""
+    emit = batch.emit
+    whole = emit.add("Where", [singles[0], counts[1], counts[0]], "counts")
+    flat = flat_of(emit, emit.add("Add", [whole, zero], "counts"))
+    for operand, single in zip(operands, singles, strict=True):
+        part, index = operand.partial, batch.operands.index(operand)
+        assert part is not None and part.flat is not None
+        first, is_single = (
+            emit.add("Gather", [each, flat.owners], "own") for each in (part.flat.starts, single)
+        )
+        places = places_of(emit, flat, part.flat.starts)
+        places = emit.add("Where", [is_single, first, places], "places")
+        rows = emit.add("Gather", [operand.value, places], "rows", axis=0)
+        how = dataclasses.replace(part, flat=flat)
+        batch = batch.replaced(index, dataclasses.replace(operand, value=rows, partial=how))
+    return batch
+
+
+def resized(batch: Batch, own: int, rule: Callable[[Batch], Sequence[Value]]) -> Sequence[Value]:
     """The result of a Reshape or Expand of the other axes to known sizes.
 
     Args:
         batch: the node.
         own: the new size that keeps the partial axis.
+        rule: the rule for whole operands.
     """
     one, old, new = batch.part(0), batch.shape(0), batch.results[0].shape
-    axis = len(old) + one.axis
-    if new is None or len(batch.parts()) > 1 or any(map(batch.varies, range(2))):
+    axis, is_flat = len(old) + one.axis, one.flat is not None
+    varies = not is_flat and any(map(batch.varies, range(2)))
+    if new is None or len(batch.parts()) > 1 or varies:
         raise Unbatchable(DIFFERING)
     stretches = batch.node.is_op("Expand")
     for place in [axis + len(new) - len(old)] if stretches else range(len(new)):
         sides = [(old[:axis], new[:place]), (old[axis + 1 :], new[place + 1 :])]
         sizes = [own if at == place else dim.value for at, dim in enumerate(new)]
         fits = stretches or all(product(a) == product(b) for a, b in sides)
-        if new[place] == old[axis] and fits and all(sizes):
-            target = batch.vector(*[size or 0 for size in sizes])
-            how = dataclasses.replace(one, axis=place - len(new), zeros=False)
+        if new[place] != old[axis] or not fits or not (all(sizes) or (is_flat and not stretches)):
+            continue
+        target = batch.vector(*[size or 0 for size in sizes])
+        how = dataclasses.replace(one, axis=place - len(new), zeros=False)
+        if not is_flat:
             (result,) = batch.same([batch.require(0).value, target])
             return [batch.partial(batch.unvarying(result), how)]
+        if stretches:
+            fact = Fact(onnx.TensorProto.INT64, (Dimension.constant(len(new)),))
+            batch = batch.replaced(1, Operand(target, False, fact))
+        (result,) = rule(of_rows(batch, place))
+        return [batch.partial(result, how)]
     raise Unbatchable(DIFFERING)
 
 
 # Elements of an iteration ------------------------------------------------------------------------
 
 
-def _counts(emit: Builder, partial: Partial) -> Value:
-    """The number of elements in each iteration."""
-    if partial.present is None or partial.count is not None:
-        raise Unbatchable(DIFFERING)
-    return _total(emit, partial.present, 1, keepdims=False)
-
-
-def _total(emit: Builder, flags: Value, axis: int, keepdims: bool) -> Value:
-    """Count flags; sums of integers are those of doubles in onnxruntime."""
-    numbers = emit.once("Cast", [flags], "numbers", to=onnx.TensorProto.FLOAT)
-    total = emit.reduce("ReduceSum", numbers, (axis,), "total", int(keepdims))
-    return emit.add("Cast", [total], "total", to=onnx.TensorProto.INT64)
-
-
 def _zero_if(emit: Builder, holds: Value) -> Value:
     """Emit a zero, [1], by nodes that fail where a condition does not hold."""
-    failures = _total(emit, emit.add("Not", [holds], "fails"), 0, keepdims=True)
+    failures = total_of(emit, emit.add("Not", [holds], "fails"), 0, keepdims=True)
     # The vector has one element, so a place above 0 is out of range.
     return emit.add("Gather", [emit.vector((0,), "zero"), failures], "zero", axis=0)
 
@@ -215,12 +239,20 @@ def common_length(emit: Builder, partial: Partial) -> Value:
 
     The nodes fail if they differ, as a Loop does where it stacks such values.
     """
-    counts, zero = _counts(emit, partial), emit.vector((0,), "zero")
+    counts, zero = counts_of(emit, partial), emit.vector((0,), "zero")
     # The spare zero is the first length where there are no iterations.
     spare = emit.concat([counts, zero], 0, "counts")
     first = emit.slice(spare, 0, 1, "first")
     alike = _zero_if(emit, emit.add("Equal", [counts, first], "same"))
     return emit.add("Add", [first, alike], "length")
+
+
+def of_same_rows(emit: Builder, rows: Value, own: Flat, other: Flat) -> Value:
+    """Emit rows by nodes that fail where iterations of others have more or less."""
+    if own == other:
+        return rows
+    alike = _zero_if(emit, emit.add("Equal", [own.counts, other.counts], "same"))
+    return emit.cut(rows, 0, emit.add("Add", [own.total, alike], "total"), 0, "rows")
 
 
 def filled(batch: Batch, index: int, neutral: float) -> Batch:
@@ -417,6 +449,8 @@ _TERMS = {"ReduceSum": None, "ReduceMean": None, "ReduceSumSquare": "Mul", "Redu
 ORDERED = (*_TERMS, "ReduceProd")
 """The reductions of which each order of floats gives other bits."""
 _SUMS = ("ReduceSum", "ReduceMean")
+_SCATTERED = {"ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "mul"}
+"""The reduction of a ScatterElements that joins two parts, unless they are sums."""
 _MOST_EXACT: dict[int | None, int] = {onnx.TensorProto.FLOAT: 2**24, onnx.TensorProto.DOUBLE: 2**53}
 """Up to which number all integers are of a type in which means are computed."""
 
@@ -435,12 +469,38 @@ def reduced_part(
         Unbatchable: elements without neutral ones, or for which no running reduction serves.
     """
     part = batch.part(0)
+    if part.flat is not None:
+        return _of_blocks(batch, axes, rule)
     if other_numbers(batch.node, ElementTypes()) is not None:
         raise Unbatchable("adds up integers, which onnxruntime computes as doubles")
     if part.bounds is not None:
         return _between(batch, axes)
     joined = reduced_windows(batch, axes)
     return _masked(batch, axes, rule) if joined is None else joined
+
+
+def _of_blocks(
+    batch: Batch, axes: Collection[int], rule: Callable[[Batch], Sequence[Value]]
+) -> Value:
+    """The reduction of each row of flat blocks, then of the rows of an iteration."""
+    part, op_type, emit, flat = batch.part(0), batch.node.op_type, batch.emit, batch.part(0).flat
+    kind = "add" if op_type in _TERMS else _SCATTERED.get(op_type)
+    is_float = batch.require(0).fact.elem_type in PLAIN_FLOATS
+    if flat is None or kind is None or (op_type == "ReduceMean" and not is_float):
+        raise Unbatchable(DIFFERING)
+    if len(axes) == 1 and op_type in (*_SUMS, *_SCATTERED):  # of one element it is that element
+        rows, place = batch.require(0).value, batch.rank(0) + part.axis + 1
+        if not batch.node.attribute("keepdims", 1):
+            rows = emit.squeeze(rows, place, batch.label())
+    else:
+        (rows,) = rule(of_rows(batch, None))
+    total = combined(batch, rows, _rank_without(batch, axes), kind, flat, NEUTRAL[op_type])
+    if op_type == "ReduceMean":
+        total = _divided(batch, total, _floats(batch, flat.counts), 1, axes)
+    if op_type not in _SUMS or not is_float:
+        return total
+    some = emit.add("Greater", [flat.counts, emit.integer(0, "k")], batch.label("_some"))
+    return _zero_of_nothing(batch, total, some, axes)
 
 
 def _masked(batch: Batch, axes: Collection[int], rule: Callable[[Batch], Sequence[Value]]) -> Value:

@@ -18,6 +18,7 @@ from .axis_map import PassesAxes
 from .batch_axis import by_rows, with_a_row, without_it
 from .batching import DIFFERING, Batch, Unbatchable
 from .cost_estimates import EACH, elements
+from .flat_rows import product_of_rows
 from .partial_axes import product_of_parts, whole
 from .rules import OperatorRules, Shapes, describes
 
@@ -68,6 +69,8 @@ class MatMul(OperatorRules):
         inner = {0: -1, 1: -2 if ranks[1] > 1 else -1}
         if any(part.axis != inner[index] for index, part in parts.items()):
             return super().batch_partial(batch)
+        if len(parts) > 1 and parts[0].flat is not None:
+            return [product_of_rows(batch)]
         return product_of_parts(batch, self.batch) if len(parts) > 1 else self._of_whole(batch)
 
     def _of_whole(self, batch: Batch) -> Sequence[Value]:
@@ -75,7 +78,8 @@ class MatMul(OperatorRules):
         (index, part), *_ = batch.parts().items()
         other = batch.shape(1 - index)
         against = other[-1] if index == 1 or len(other) == 1 else other[-2]
-        if part.bounds is not None or against.value != part.size or part.count is not None:
+        is_plain = part.bounds is None and part.count is None and part.flat is None
+        if not is_plain or against.value != part.size:
             raise Unbatchable(DIFFERING)
         return self.batch(whole(batch, repeats=False))
 
@@ -112,10 +116,13 @@ def prove_fit(premises: Premises, lhs: int, rhs: int) -> None:
 def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMap | None:
     """The map of a product of matrices: its rows, and the axes before the matrices."""
     one, other = inputs[lhs].dims, inputs[rhs].dims
+    places: list[int | None] = [None] * len(inputs)
+    if len(one) > 1 and len(other) == 1:
+        places[lhs] = axis
+        return AxisMap(tuple(places))
     if len(one) < 2 or len(other) < 2:
         return None
     rank = max(len(one), len(other))
-    places: list[int | None] = [None] * len(inputs)
     if axis == rank - 1:
         places[rhs] = len(other) - 1
     elif axis == rank - 2:

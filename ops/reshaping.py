@@ -27,6 +27,7 @@ from .axis_map import Named, PassesAxes, Rowwise
 from .batch_axis import amount, reshaped, reshaped_as_told
 from .batching import Batch, Unbatchable
 from .cost_estimates import broadcast_shapes_size
+from .flat_rows import stretched_blocks
 from .partial_axes import resized
 from .rules import Growing, KeepsShape, Moving, RankOfFirst, Shapes, Total, describes
 
@@ -186,16 +187,32 @@ class Reshape(Moving):
         numbers = [size for size in sizes if size]
         # A constant 0 would copy a size, so a shape with one is computed.
         if batch.results[0].shape is None or len(numbers) < len(sizes):
-            return [reshaped_as_told(batch)]
+            return [_without_ones(batch) or reshaped_as_told(batch)]
         return [reshaped(batch, batch.spread(0), [batch.iterations, *numbers])]
 
     def batch_partial(self, batch: Batch) -> Sequence[Value]:
-        return resized(batch, -1)
+        return resized(batch, -1, self.batch)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         """Infer the rank from the attribute below opset 5, else from the second input."""
         shape = node.op.attributes.get("shape")
         return len(shape.ints) if shape is not None else (yield from length_of(node, 1))
+
+
+def _without_ones(batch: Batch) -> Value | None:
+    """A Reshape that only drops and adds axes of length 1; else None."""
+    old, new = batch.shape(0), batch.results[0].shape
+    if (
+        new is None
+        or not batch.varies(0)
+        or [a for a in old if a != 1] != [a for a in new if a != 1]
+    ):
+        return None
+    single, added = (
+        tuple(at + 1 for at, size in enumerate(shape) if size == 1) for shape in (old, new)
+    )
+    value = batch.emit.squeeze(batch.require(0).value, single, batch.label())
+    return batch.emit.unsqueeze(value, added, batch.label())
 
 
 def _copies_zeros(node: Node) -> bool:
@@ -372,6 +389,8 @@ class Expand(Growing, Moving):
         broadcast([premises.shape(0), target])
 
     def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.varies(1):
+            return [stretched_blocks(batch, 1)]
         target, count = batch.fixed(1), batch.length(1).value
         if target is None or count is None:
             raise Unbatchable("stretches to a rank that is known only at run time")
@@ -382,7 +401,7 @@ class Expand(Growing, Moving):
         return batch.same([batch.lifted(0, rank), target])
 
     def batch_partial(self, batch: Batch) -> Sequence[Value]:
-        return resized(batch, 1)
+        return resized(batch, 1, self.batch)
 
     def rank(self, node: Node, output: int) -> RankAnswer:
         rank = yield RankOf(node.input(0))
@@ -415,6 +434,8 @@ class Tile(Growing, RankOfFirst, Moving):
         return AxisMap((axis, None), None if None in others else {1: others})
 
     def batch(self, batch: Batch) -> Sequence[Value]:
+        if batch.varies(1):
+            return [stretched_blocks(batch, 1)]
         repeats = batch.fixed(1)
         assert repeats is not None
         # The iterations are not repeated.

@@ -25,8 +25,9 @@ from ..facts.safety_context import (
 from ..ir import Node, Value
 from .axes import AxisMap
 from .axis_map import Named, PassesAxes
-from .batching import Batch
-from .gather_batching import moving_slice
+from .batching import Batch, Unbatchable
+from .flat_rows import joined_blocks, padded_blocks
+from .gather_batching import moving_blocks, moving_slice
 from .partial_axes import part_of
 from .rules import Growing, KeepsShape, Moving, NoLarger, Shapes, describes
 
@@ -56,6 +57,13 @@ class Concat(NoLarger, PassesAxes):
 
     def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
         return [functools.reduce(join, [operand.bounds for operand in inputs])]
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        axis, parts = batch.node.attribute("axis", 1), batch.partials_of_inputs()
+        axis += batch.rank(0) if axis < 0 else 0
+        if all(part.flat is not None and part.axis == axis - batch.rank(0) for part in parts):
+            return [joined_blocks(batch, axis)]
+        return super().batch_partial(batch)
 
     def prove_safe(self, premises: Premises) -> None:
         first = premises.shape(0)
@@ -222,13 +230,18 @@ class Slice(NoLarger, PassesAxes, Moving):
     def batch(self, batch: Batch) -> Sequence[Value]:
         batch.fixed(4)
         if batch.varies(1) or batch.varies(2):
-            return [moving_slice(batch)]
+            try:
+                return [moving_slice(batch)]
+            except Unbatchable:
+                return [moving_blocks(batch)]
         return super().batch(batch)
 
     def batch_partial(self, batch: Batch) -> Sequence[Value]:
         (axes,), rank = self.named_axes(batch.node, batch.facts).values(), batch.rank(0)
         places = [] if axes is None or isinstance(axes, int) else [axis % rank for axis in axes]
         is_cut = rank + batch.part(0).axis in places
+        if is_cut and batch.part(0).flat is not None:
+            return [moving_blocks(batch)]
         return [part_of(batch)] if is_cut else super().batch_partial(batch)
 
 
@@ -328,6 +341,12 @@ class Pad(PassesAxes):
         after = batch.emit.add("Slice", [pads, middle, end], batch.label("_after"))
         pads = batch.emit.concat([none, before, none, after], 0, batch.label("_pads"))
         return batch.same([value, pads, *others])
+
+    def batch_partial(self, batch: Batch) -> Sequence[Value]:
+        try:
+            return super().batch_partial(batch)
+        except Unbatchable:
+            return [padded_blocks(batch)]
 
     def prove_safe(self, premises: Premises) -> None:
         mode, shape = premises.node.attribute("mode", b"constant"), premises.shape(0)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...ir import Node, Value, captured_by
 from ...records import record
 from .loop_view import LoopView, State
-from .repeated_rows import Repeat
 from .splice import is_used
 
 
@@ -28,7 +27,6 @@ class Write:
         chooser: the If or Where by which only some iterations write; None if all do.
         flag: its condition.
         negated: true if the iterations write in which the condition does not hold.
-        repeat: the repetition of the element that makes a block; None for single elements.
     """
 
     state: State
@@ -41,7 +39,6 @@ class Write:
     chooser: Node | None = None
     flag: Value | None = None
     negated: bool = False
-    repeat: Repeat | None = None
 
 
 Vertex = Node | State | Write

@@ -452,6 +452,36 @@ def _parts(sequence: Value, inference: ShapeInference) -> ScanInput | None:
     return None if size == 0 else ScanInput(source, sequence, axis, False, size)
 
 
+def _block(sequence: Value, index: Value, emit: Builder, inference: ShapeInference) -> Value | None:
+    """Emit the part of a tensor split by run-time sizes; None for other sequences."""
+    split = sequence.producer
+    if split is None or not split.is_op("SplitToSequence") or split.op.references:
+        return None
+    graph, source, sizes = split.graph, split.input(0), split.input(1)
+    shapes = [None if value is None else inference.fact(value).shape for value in (source, sizes)]
+    if (
+        graph is None
+        or source is None
+        or sizes is None
+        or not shapes[0]
+        or len(shapes[1] or ()) != 1
+    ):
+        return None
+    outer = Builder(graph)
+    if outer.opset < _RUNNING_SUMS:
+        return None
+    sizes = outer.add("Cast", [sizes], "sizes", to=onnx.TensorProto.INT64)
+    starts = outer.running_sum(sizes, "starts", exclusive=1)
+    place = emit.add("Reshape", [index, emit.vector((1,), "one")], index.name)
+    start, size = (emit.add("Gather", [each, place], "bound") for each in (starts, sizes))
+    end, axis = emit.add("Add", [start, size], "end"), split.attribute("axis", 0) % len(shapes[0])
+    return emit.cut(source, start, end, axis, sequence.name)
+
+
+_RUNNING_SUMS = 11
+"""The first opset with CumSum."""
+
+
 def _size(split: Node, length: Dimension, inference: ShapeInference) -> int | None:
     """The size of each part along the axis; None without the axis, 0 for different sizes."""
     split_sizes = split.input(1)
@@ -492,6 +522,12 @@ def read_tensors(graph: Graph, inference: ShapeInference) -> bool:
         if sequence is None or index is None or index.constant is not None:
             continue
         parts = _parts(sequence, inference)
+        if parts is None and not node.output().pinned:
+            block = _block(sequence, index, emit, inference)
+            if block is not None:
+                replace_value(graph, node.output(), block)
+                graph.remove(node)
+                changed = True
         if parts is None or parts.size not in (None, 1) or node.output().pinned:
             continue
         # A sequence takes an index of any rank.

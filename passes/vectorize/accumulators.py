@@ -29,13 +29,14 @@ from ...facts.polynomial import Dimension
 from ...facts.types import PLAIN_INTEGERS
 from ...ir import Graph, Node, Operator, Value
 from ...ir.subgraph_arity import BRANCHES
-from ...ops.batching import Operand, Unbatchable
+from ...ops.batching import Flat, Operand, Unbatchable
+from ...ops.flat_rows import in_front, row_shape
+from ...ops.partial_axes import of_same_rows
 from ...ops.views import read_slice
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.loop_view import LoopView, State
 from ..iteration.places import Index, Places, moves_before, unmoved
-from ..iteration.repeated_rows import Repeat, find_repeat, repeat_rows
 from ..iteration.row_accesses import reduction_of
 from ..utils.stacked_rows import concat_rows
 
@@ -146,12 +147,11 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
     if node.is_op("Concat") and len(node.inputs) == 2:
         one, other = node.inputs
         element = other if one is state.argument else one
-        write = None if element is None else Write(state, node, element)
-        return write and _repeated(write, node.attribute("axis"), places)
+        return None if element is None else Write(state, node, element)
     if first is not state.argument:
         return None
     if node.is_op("SequenceInsert") and (len(others) == 1 or _inserts_first(node)):
-        return _repeated(Write(state, node, others[0]), None, places)
+        return Write(state, node, others[0])
     if node.is_op("ScatterND", "ScatterElements") and reduction_of(node) == "none":
         index, element = others
         test = places.is_injective if node.is_op("ScatterND") else places.is_one_number
@@ -163,15 +163,6 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
         last = dataclasses.replace(write, reduction="last")
         return last if is_supported and _has_places(last, places) else None
     return None
-
-
-def _repeated(write: Write, axis: int | None, places: Places) -> Write:
-    """Return the write of the row that a block repeats, if there is one."""
-    body = write.state.argument.graph
-    repeat = None if body is None else find_repeat(write.element, axis, body, places.inference)
-    if repeat is None:
-        return write
-    return dataclasses.replace(write, element=repeat.row, reads=repeat.nodes, repeat=repeat)
 
 
 def _inserts_first(node: Node) -> bool:
@@ -277,11 +268,13 @@ def _has_places(write: Write, places: Places) -> bool:
         span = places.consecutive(write.index)
         is_span = span is not None and [dim.value for dim in shape] == [span[1], 1]
         # Equal places of one iteration leave the result of a Scatter without a reduction open.
-        is_list = write.reduction == "last" and len(shape) == 2 and shape[1] == 1
-        is_list = is_list and bool(shape[0].value)
+        is_list = not write.reads and len(shape) == 2 and shape[1] == 1
+        is_list = is_list and shape[0].value != 0
         return is_span or is_list or all(dim == 1 for dim in shape)
     axis = write.node.attribute("axis", 0)
-    return -len(shape) <= axis < len(shape) and shape[axis] == 1
+    if not -len(shape) <= axis < len(shape):
+        return False
+    return shape[axis] == 1 or (not write.reads and shape[axis].value is None)
 
 
 _SPLIT = tuple(
@@ -312,7 +305,7 @@ class FinalValue:
 
     Args:
         write: the state, and the element of each iteration.
-        operand: returns the operand of a value of the body.
+        operand: returns the operand of a value of the body, flat or whole.
         feeding: the inputs of the loop.
 
     Raises:
@@ -320,12 +313,34 @@ class FinalValue:
     """
 
     def __init__(self, write: Write, operand: Callable[[Value], Operand], feeding: Feeding) -> None:
-        self._write, self._operand, self._feeding = write, operand, feeding
+        self._write, self._any_operand, self._feeding = write, operand, feeding
         self._emit, self._label = feeding.emit, write.state.result.name
-        self._element = operand(write.element)
-        if self._element.fact.shape is None:
+        part, shape = operand(write.element).partial, operand(write.element).fact.shape
+        if shape is None:
             raise Unbatchable(f"collects '{write.element.name}', whose rank is not known")
-        self._shape: Shape = self._element.fact.shape
+        self._flat = None if part is None else part.flat
+        # The rows of all blocks are written like those of iterations.
+        self._axis = 0 if part is None else len(shape) + part.axis
+        if self._flat is not None:
+            axis = write.node.attribute("axis", self._axis if write.index is None else 0) % len(
+                shape
+            )
+            if axis != self._axis or write.earlier:
+                raise Unbatchable(f"collects '{write.element.name}', whose size may vary")
+        self._element = self._operand(write.element)
+        self._shape: Shape = self._element.fact.shape or ()
+
+    def _operand(self, value: Value) -> Operand:
+        """The operand of a value, for each row of a block."""
+        operand = self._any_operand(value)
+        part, shape = operand.partial, operand.fact.shape or ()
+        if part is None and (self._flat is None or value is self._write.flag):
+            return operand
+        own, flat = self._flat, None if part is None else part.flat
+        if part is None or own is None or flat is None or len(shape) + part.axis != self._axis:
+            raise Unbatchable(f"writes '{value.name}', whose size may vary")
+        fact = Fact(operand.fact.elem_type, row_shape(shape, self._axis))
+        return Operand(of_same_rows(self._emit, operand.value, own, flat), True, fact)
 
     def emit(self) -> Value:
         """Emit it.
@@ -335,15 +350,13 @@ class FinalValue:
         """
         write = self._write
         rows = self._let_in(self._feeding.every(self._element, write.element.name))
-        if write.repeat is not None:
-            return self._repeated(rows, write.repeat)
         if write.node.is_op("SequenceInsert"):
             return self._as_sequence(self._interleaved(rows))
         if write.node.is_op("Concat"):
             return self._concat_rows(rows)
         return self._scatter_rows(rows) if write.reduction == "none" else self._reduced(rows)
 
-    def _let_in(self, rows: Value) -> Value:
+    def _let_in(self, rows: Value, of_blocks: bool = False) -> Value:
         """Emit the rows of the iterations that write."""
         flag, emit = self._write.flag, self._emit
         if flag is None:
@@ -351,30 +364,15 @@ class FinalValue:
         every = [self._feeding.every(self._operand(flag), flag.name), self._feeding.integers(-1)]
         flags = emit.add("Reshape", every, "flags")
         flags = emit.add("Not", [flags], "flags") if self._write.negated else flags
+        if self._flat is not None and not of_blocks:
+            flags = emit.add("Gather", [flags, self._flat.owners], "flags")
         return emit.add("Compress", [rows, flags], "let_in", axis=0)
 
-    def _repeated(self, rows: Value, repeat: Repeat) -> Value:
-        """Emit the initial state and the copies of all rows."""
-        write, emit = self._write, self._emit
-        sizes = self._feeding.every(self._operand(repeat.sizes), repeat.sizes.name)
-        place = emit.integer(repeat.place, "place")
-        counts = self._let_in(emit.add("Gather", [sizes, place], "counts", axis=1))
-        is_last = write.node.is_op("Concat") and write.node.input(0) is write.state.argument
-        if not (is_last or self._is_appended()):
-            rows, counts = (self._feeding.reverse(each) for each in (rows, counts))
-        copies = repeat_rows(repeat, rows, counts, emit)
-        initial = write.state.initial
-        if write.node.is_op("Concat"):
-            parts = [self._feeding.same(initial).value, copies]
-            return emit.concat(parts if is_last else parts[::-1], repeat.axis, self._label)
-        self._require_empty(initial)
-        _require_split(self._element.fact.elem_type, self._label)
-        split = Operator.make("SplitToSequence", axis=repeat.axis)
-        return emit.apply(split, [copies, counts], self._label)
-
-    def _is_appended(self) -> bool:
-        node = self._write.node
-        return node.is_op("SequenceInsert") and not _inserts_first(node)
+    def _reversed(self, rows: Value) -> Value:
+        """Emit the rows of the last iteration first."""
+        if self._flat is None:
+            return self._feeding.reverse(rows)
+        return in_front(self._emit, rows, self._let_in(self._flat.counts, of_blocks=True))
 
     # Sequences -----------------------------------------------------------------------------------
 
@@ -397,7 +395,9 @@ class FinalValue:
         initial, is_first = self._write.state.initial, _inserts_first(self._write.node)
         node, inference = initial.producer, self._feeding.inference
         # Each element is inserted before the others, so that the last one comes first.
-        rows = self._feeding.reverse(rows) if is_first else rows
+        rows = self._reversed(rows) if is_first else rows
+        if self._flat is not None:
+            return self._as_parts(rows, self._flat)
         if node is not None and node.is_op("SequenceConstruct") and not node.op.references:
             first = self._first_rows(node)
             rows = self._emit.concat([rows, *first] if is_first else [*first, rows], 0, "rows")
@@ -405,6 +405,17 @@ class FinalValue:
             self._require_empty(initial)
         elem_type = inference.fact(self._write.element).elem_type
         return as_sequence(rows, elem_type, self._label, self._feeding)
+
+    def _as_parts(self, rows: Value, flat: Flat) -> Value:
+        """Emit all blocks as a sequence."""
+        self._require_empty(self._write.state.initial)
+        _require_split(self._element.fact.elem_type, self._label)
+        counts = self._let_in(flat.counts, of_blocks=True)
+        if _inserts_first(self._write.node):
+            counts = self._feeding.reverse(counts)
+        blocks = concat_rows(rows, self._axis, self._shape, self._emit)
+        split = Operator.make("SplitToSequence", axis=self._axis)
+        return self._emit.apply(split, [blocks, counts], self._label)
 
     def _require_empty(self, initial: Value) -> None:
         if self._feeding.inference.fact(initial).count != 0:
@@ -430,7 +441,7 @@ class FinalValue:
         if node.input(0) is state.argument:
             parts.append(concat_rows(rows, axis, self._shape, self._emit))
         else:  # each iteration adds in front, so the last row comes first
-            parts[:0] = [concat_rows(self._feeding.reverse(rows), axis, self._shape, self._emit)]
+            parts[:0] = [concat_rows(self._reversed(rows), axis, self._shape, self._emit)]
         return self._emit.concat(parts, axis, self._label)
 
     def _scatter_rows(self, rows: Value) -> Value:
@@ -440,7 +451,7 @@ class FinalValue:
         index = self._operand(write.index)
         if not index.batched or not index.fact.shape:
             raise Unbatchable(f"writes to places '{write.index.name}' that are not known")
-        whole = write.flag is None and self._is_whole(index.fact)
+        whole = write.flag is None and self._flat is None and self._is_whole(index.fact)
         if write.node.is_op("ScatterND") and whole:
             inner = tuple(range(1, len(index.fact.shape)))
             return self._emit.squeeze(rows, inner, "rows")
@@ -479,7 +490,9 @@ class FinalValue:
         places = self._let_in(self._feeding.every(index, write.index.name))
         if write.node.is_op("ScatterND"):
             count = shape[0].value if shape else 1
-            rows, sizes = self._by_row(rows, buffer.value, whole, count or 1)
+            if count is None:
+                raise Unbatchable(f"writes to places '{write.index.name}' of unknown number")
+            rows, sizes = self._by_row(rows, buffer.value, whole, count)
             if write.reduction == "last":
                 places = emit.reshape(places, (-1,), "places")
                 winners = self._winners(buffer.value, places, 0, is_vector=True)
@@ -533,7 +546,8 @@ class FinalValue:
 
     def _by_row(self, rows: Value, buffer: Value, shape: Shape, count: int) -> tuple[Value, Value]:
         """Emit the elements as rows of a buffer, and their sizes: `count` rows an iteration."""
-        emit, sizes = self._emit, self._feeding.iterations
+        flat = self._flat
+        emit, sizes = self._emit, self._feeding.iterations if flat is None else flat.total
         if self._write.flag is not None:
             sizes = emit.size(rows, 0, "iterations")
         if count > 1:

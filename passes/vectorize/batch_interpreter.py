@@ -7,6 +7,7 @@ the rules of `nested_control_flow`.
 import abc
 import dataclasses
 from collections.abc import Callable, Container, Sequence
+from typing import Any
 
 import onnx
 
@@ -19,6 +20,7 @@ from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.cost_estimates import FREE
+from ...ops.flat_rows import flattened, of_one_length
 from ...ops.outputs import content_of
 from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
@@ -59,6 +61,7 @@ class NodeBatcher(abc.ABC):
         self.extent = extent
         self.inference = feeding.inference
         self.operands: dict[Value, Operand] = {}
+        self._shared: dict[object, Any] = {}
         functions = self.inference.model.functions
         self.speculation = speculation or Speculation(self.inference, functions)
 
@@ -77,6 +80,10 @@ class NodeBatcher(abc.ABC):
         """The operand of a value, also a partial one."""
         match = self.operands.get(value)
         return self.operand_around(value) if match is None else match
+
+    def _flattened(self, value: Value) -> Operand:
+        """The operand of a value, flat where bounds tell its elements."""
+        return flattened(self.emit, self._any_operand(value), self._shared)
 
     def is_partial(self, value: Value | None) -> bool:
         """Test for a value with elements that have no meaning in some iterations."""
@@ -142,6 +149,8 @@ class NodeBatcher(abc.ABC):
     def _compute_plain(self, node: Node) -> None:
         if any(map(self.is_partial, node.inputs)):
             pairs = [None if value is None else self._any_operand(value) for value in node.inputs]
+            if any(each and each.partial and each.partial.flat for each in pairs):
+                pairs = [each and flattened(self.emit, each, self._shared) for each in pairs]
             facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
             self._enter_results(node, self.apply_rule(node, pairs, facts))
             return
@@ -184,6 +193,7 @@ class NodeBatcher(abc.ABC):
             operand_of=self._find,
             running=self._running,
             exact=feeding.exact,
+            shared=self._shared,
         )
         rules = rules_of(node.op)
         for operand in operands:
@@ -192,7 +202,7 @@ class NodeBatcher(abc.ABC):
                 self.feeding.enter_rank(operand.value, rank)
         try:
             with readers_of(self.emit, node.outputs):
-                is_whole = all(each is None or each.partial is None for each in operands)
+                is_whole = not batch.partials_of_inputs()
                 results = rules.batch(batch) if is_whole else rules.batch_partial(batch)
         except (Unbatchable, RewriteError) as error:
             raise Unbatchable(f"holds {node}, which {error}") from error
@@ -342,7 +352,8 @@ class Batcher(NodeBatcher):
         if isinstance(vertex, Node):
             self.compute_node(vertex)
         elif isinstance(vertex, Write):
-            self._collected[vertex.state] = FinalValue(vertex, self.operand, self.feeding).emit()
+            value = FinalValue(vertex, self._flattened, self.feeding)
+            self._collected[vertex.state] = value.emit()
         elif vertex not in self._values and vertex not in self._collected:
             result = self.operand(vertex.result)
             self.enter_state(vertex, shift(vertex, result, self.feeding))
@@ -355,7 +366,7 @@ class Batcher(NodeBatcher):
         """Test for partial outputs that have one size in all iterations where they are stacked."""
         values = vertex.outputs if isinstance(vertex, Node) else ()
         parts = [self.operands[value].partial for value in values if value in self.operands]
-        return all(part is None or part.present is not None for part in parts)
+        return all(part is None or part.present or part.flat for part in parts)
 
     def enter_independent(
         self,
@@ -458,16 +469,25 @@ class Batcher(NodeBatcher):
         """
         operand = self._any_operand(result)
         part = operand.partial
-        if part is None or part.present is None or operand.fact.shape is None:
+        is_open = part is None or (part.present is None and part.flat is None)
+        if part is None or is_open or operand.fact.shape is None:
             operand = self.operand(result)
             return operand, self.feeding.every(operand, result.name)
-        place, length = len(operand.fact.shape) + part.axis, common_length(self.emit, part)
+        place = len(operand.fact.shape) + part.axis
+        size = operand.fact.shape[place].value
+        if part.flat is not None and size is not None:
+            numbers = self.emit.vector(tuple(range(size)), "numbers")
+            return operand, of_one_length(self.emit, operand, numbers)
+        length = common_length(self.emit, part)
         if sizes:
             some = self.emit.add(
                 "Cast", [self.feeding.iterations], "some", to=onnx.TensorProto.BOOL
             )
             alone = self.feeding.integers(sizes[place])
             length = self.emit.add("Where", [some, length, alone], "length")
+        if part.flat is not None:
+            numbers = self.feeding.numbers(length)
+            return operand, of_one_length(self.emit, operand, numbers)
         return operand, self.emit.cut(operand.value, 0, length, place + 1, result.name)
 
     def _empty_axes(self, value: Value, axes: list[int]) -> Value:

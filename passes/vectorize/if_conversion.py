@@ -138,7 +138,7 @@ class InlineBatcher(NodeBatcher):
 
     def _can_clamp(self, node: Node) -> bool:
         """Test for a node that cannot fail at index 0: a Gather along a nonempty axis."""
-        if not node.is_op("Gather"):
+        if not node.is_op("Gather") or any(map(self.is_partial, node.inputs)):
             return False
         data, indices = (self.known(node.operand(index)).fact for index in (0, 1))
         axis = normal_axis(node, data)

@@ -210,7 +210,6 @@ class Vectorization:
     def _sequences(self) -> Iterator[tuple[int, Value]]:
         """Yield the outputs that may be sequences, with an element of each."""
         for write in self.dependences.writes:
-            element = write.element if write.repeat is None else write.repeat.block
-            yield self.loop_view.states.index(write.state), element
+            yield self.loop_view.states.index(write.state), write.element
         if self.loop_view.node.is_op("SequenceMap"):
             yield from enumerate(one.result for one in self.loop_view.scan_outputs)

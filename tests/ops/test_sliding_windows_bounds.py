@@ -118,12 +118,6 @@ KEPT = {
     "products of windows": f"{WINDOW} r = ReduceProd <axes = [0], keepdims = 0> (part)",
     "a norm": f"{NEXT} part = Slice (x, at, e, axes)"
     " r = ReduceL2 <axes = [0], keepdims = 0> (part)",
-    "windows that change": f"a = Mul (i, two) s = Add (a, w) e = Unsqueeze (s, at)"
-    f" part = Slice (x, i1, e, axes) {SUM}",
-    "before the first element": f"a = Sub (i, one) b = Unsqueeze (a, at) s = Add (a, w)"
-    f" e = Unsqueeze (s, at) part = Slice (x, b, e, axes) {SUM}",
-    "another length in each iteration": f"q = Gather (ends, i) s = Add (i, q)"
-    f" e = Unsqueeze (s, at) part = Slice (x, i1, e, axes) {SUM}",
     "backward": f"{NEXT} part = Slice (x, i1, last, axes, last) {SUM}",
     "with other rows": f"{NEXT} part = Slice (x, at, e, axes) y = Mul (part, part2)"
     f" {SUM.replace('part', 'y')}",

@@ -17,8 +17,6 @@ KEPT = {
     " u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
     "places that begin at the last one": "m = Constant <value_int = -1> () k2 = Add (i, m)"
     " j = Reshape (k2, b) u = Unsqueeze (f, a) t = ScatterND (s, j, u)",
-    "sums of two rows": "g = Unsqueeze (f, a) u = Concat <axis = 0> (g, g) h = Reshape (i, b)"
-    ' j = Concat <axis = 0> (h, h) t = ScatterND <reduction = "add"> (s, j, u)',
     "elements of places that may be the same": "d = Constant <value_ints = [1, 2, 3]> ()"
     " j = Expand (k, d) u = Unsqueeze (f, a) t = ScatterElements <axis = 0> (s, j, u)",
     "elements along another axis": "d = Constant <value_ints = [1, 2, 3]> () p = Mul (k, k)"

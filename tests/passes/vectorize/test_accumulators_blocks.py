@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, op_types, run_in_onnxruntime
-from straightline import transform
+from straightline import reference, transform
 
 LOOP = """<ir_version: 8, opset_import: ["" : {opset}]>
 g (float[T, 4] x, int64[T] n) => (float[{result}] y)
@@ -148,3 +148,77 @@ def test_another_loop_reads_the_sequence(size, recwarn):
     assert not list(recwarn)
     x, n = np.arange(12, dtype=np.float32).reshape(3, 4), np.array([2, 1, 3])
     assert_equal_outputs(model, result, {"x": x, "n": n, "more": np.array(2)})
+
+
+SLICES = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[N, 2] x, int64[T] s, int64[T] e, int64[N] p, float[N, 2] y0) => (float[K, 2] y)
+        <int64[1] a = {{0}}, int64[1] last = {{-1}}, int64 zero = {{0}}, int64 one = {{1}},
+        int64 two = {{2}}, bool yes = {{1}}> {{
+    sizes = Shape (s) trips = Gather (sizes, zero) none = SequenceEmpty ()
+    {name} = Loop (trips, yes, {first}) <body = l (int64 i, bool c, {type} b)
+            => (bool c2, {type} t) {{
+        c2 = Identity (c) si = Gather (s, i) ei = Gather (e, i) s1 = Unsqueeze (si, a)
+        e1 = Unsqueeze (ei, a) part = Slice (x, s1, e1, a) r = Neg (part) {body} }}> {after} }}"""
+TENSOR = {"name": "y", "first": "y0", "type": "float[B, 2]", "after": ""}
+LIST = {"name": "q", "first": "none", "type": "seq(float)",
+        "after": "y = ConcatFromSequence <axis = 0> (q)"}  # fmt: skip
+AT = "at = Slice (p, s1, e1, a) at2 = Unsqueeze (at, last)"
+BLOCKS = {
+    "joined": (TENSOR, "t = Concat <axis = 0> (b, r)"),
+    "joined in front": (TENSOR, "t = Concat <axis = 0> (r, b)"),
+    "of some iterations": (TENSOR, "m = Mod (i, two) f = Equal (m, zero) t = If (f) <"
+     "then_branch = f () => (float[K, 2] u) { u = Concat <axis = 0> (r, b) },"
+     " else_branch = o () => (float[K, 2] v) { v = Identity (b) }>"),
+    "a list": (LIST, "t = SequenceInsert (b, r)"),
+    "a list backward": (LIST, "t = SequenceInsert (b, r, zero)"),
+    "one of a list": ({**LIST, "after": "y = SequenceAt (q, zero)"}, "t = SequenceInsert (b, r)"),
+    "written": (TENSOR, f"{AT} t = ScatterND (b, at2, r)"),
+    "written by two numbers": (TENSOR, "at = Range (si, ei, one) at2 = Unsqueeze (at, last)"
+     " t = ScatterND (b, at2, r)"),
+    "added": (TENSOR, f'{AT} t = ScatterND <reduction = "add"> (b, at2, r)'),
+    "the greatest of places": (TENSOR, f"{AT} at3 = Concat <axis = 1> (at2, at2)"
+     ' t = ScatterElements <reduction = "max"> (b, at3, r)'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BLOCKS)
+def test_blocks_of_slices(case):
+    form, body = BLOCKS[case]
+    model = as_model(SLICES.format(**form, body=body))
+    result = transform(model).model
+    assert "Loop" not in op_types(result)
+    rng = np.random.default_rng(5)
+    for counts in ((), (1,), (0, 2, 3), (2, 0, 0, 1, 7)):
+        if form is not TENSOR and not sum(counts):
+            continue  # there is no element to join
+        total = sum(counts) + 1
+        ends = np.cumsum(counts, dtype=np.int64)
+        feed = {"x": rng.normal(size=(total, 2)), "y0": rng.normal(size=(total, 2))}
+        feed = {name: value.astype(np.float32) for name, value in feed.items()}
+        feed |= {"s": ends - np.array(counts, np.int64), "e": ends, "p": rng.permutation(total)}
+        assert_equal_outputs(model, result, feed)
+
+
+def test_places_and_blocks_of_other_sizes_fail():
+    """As the Scatter of each iteration does."""
+    body = BLOCKS["written by two numbers"][1].replace("Range (si, ei, one)", "Range (si, e3, one)")
+    model = as_model(SLICES.format(**TENSOR, body=f"e3 = Add (ei, one) {body}"))
+    result = transform(model).model
+    assert "Loop" not in op_types(result)
+    x, s, e = np.ones((4, 2), np.float32), np.array([0, 1]), np.array([1, 3])
+    for each in (model, result):
+        with pytest.raises(reference.EvaluationError):
+            reference.run(each, {"x": x, "y0": x, "s": s, "e": e, "p": np.arange(4)})
+
+
+def test_two_rows_of_one_place_are_added():
+    body = "g = Gather (x, i) u = Unsqueeze (g, a) w = Concat <axis = 0> (u, u)"
+    body += " h = Reshape (i, k) j = Concat <axis = 0> (h, h)"
+    body += ' t = ScatterND <reduction = "add"> (b, j, w)'
+    text = SLICES.format(**TENSOR, body=body).replace("int64 two", "int64[2] k = {1, 1}, int64 two")
+    model = as_model(text)
+    result = transform(model).model
+    assert "Loop" not in op_types(result)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    ends = np.array([0, 0, 0])
+    assert_equal_outputs(model, result, {"x": x, "y0": x, "s": ends, "e": ends, "p": np.arange(4)})
