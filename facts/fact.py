@@ -124,6 +124,10 @@ class Fact:
             return True
         return any(map(_is_better, self.content.flat, other.content.flat))
 
+    def has_type_of(self, other: "Fact") -> bool:
+        """Test for the same element type and shape."""
+        return self.elem_type == other.elem_type and self.shape == other.shape
+
     def has_sizes_of(self, other: "Fact") -> bool:
         """Test for the same sizes and elements."""
         if self.shape != other.shape or self.content is other.content:

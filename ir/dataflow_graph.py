@@ -103,6 +103,22 @@ class Topology:
         self.users[source] = _without(self.users[source], target)
         self.sources[target] = _without(self.sources[target], source)
 
+    def rewire(self, target: Hashable, sources: Iterable[Hashable]) -> list[Any]:
+        """Replace the edges into a vertex, and return the former sources."""
+        self.changes += 1
+        users, before, now = self.users, self.sources[target], dict.fromkeys(sources)
+        for source in now:
+            if source not in before:
+                current = users[source]
+                users[source] = extended(current, (target,)) if current else (target,)
+        dropped = [source for source in before if source not in now]
+        for source in dropped:
+            users[source] = _without(users[source], target)
+        self.sources[target] = tuple(now) if len(now) <= FEW else neighbours(list(now))
+        self.late = self.late or set()
+        self.late.add(target)
+        return dropped
+
     def discard(self, vertex: Hashable) -> None:
         """Remove a vertex that feeds nothing, with the edges into it."""
         self.changes += 1

@@ -311,13 +311,8 @@ class Graph(GraphQueries):
             raise GraphError(f"{node} has bodies, which read values as well; add a new node")
         sources = self._sources([value for value in inputs if value is not None])
         self.set_operator(node, op)
-        dropped = set(self._topology.sources[node]).difference(sources)
         write_inputs(node, tuple(inputs))
-        for source in sources:
-            self._topology.connect(source, node)
-        for source in dropped:
-            self._topology.disconnect(source, node)
-        self._drop_captures(dropped)
+        self._drop_captures(self._topology.rewire(node, sources))
 
     def _uncount(self, node: Node) -> None:
         """Count one node less of its operator."""

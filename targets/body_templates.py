@@ -11,9 +11,9 @@ from typing import NamedTuple
 import onnx
 
 from ..analysis.constants.equal import content_key
-from ..facts.fact import is_named
+from ..facts.fact import Fact, is_named
 from ..facts.polynomial import Dimension
-from ..facts.types import FLOATS
+from ..facts.types import FLOATS, IEEE_FLOATS
 from ..ir import Graph, Node, Operator, Template, Tensor, Value
 from ..ir.copying import dims_of, without_symbols
 from ..ir.opaque import OpaqueTensor, Reads, recompute, transparent
@@ -83,6 +83,7 @@ class Forms:
         self._types = types
         self._constants = constants
         self._operators: dict[Operator, Hashable] = {}
+        self._tensors: dict[Tensor, tuple[Hashable, Tensor | None]] = {}
 
     def of(self, node: Node) -> NodeForm | None:
         """Collect the properties that decide the replacement of a node without bodies.
@@ -99,20 +100,30 @@ class Forms:
         names: dict[str, int] = {}
         reads: dict[Value, int] = {}
         wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
-        types, constants = self._types, self._constants
-        tensors = tuple([decided_tensor(value, types, constants) for value in reads])
-        # Symbols are numbered across all values: a replacement may need two sizes to be equal.
-        kinds = [
-            _value_key(value, types, names) if tensor is None else _constant_key(tensor)
-            for value, tensor in zip(reads, tensors, strict=True)
-        ]
+        tensors, kinds, floats = list[Tensor | None](), list[Hashable](), list[Tensor]()
+        for value in reads:
+            tensor = decided_tensor(value, self._types, self._constants)
+            tensors.append(tensor)
+            if tensor is None:
+                # Symbols are numbered across all values: it may need two sizes to be equal.
+                kinds.append(_value_key(value, self._types, names))
+                continue
+            if tensor not in self._tensors:
+                is_float = tensor.elem_type in FLOATS
+                self._tensors[tensor] = (
+                    _constant_key(tensor),
+                    transparent(tensor) if is_float else None,
+                )
+            kind, plain = self._tensors[tensor]
+            kinds.append(kind)
+            if plain is not None:
+                floats.append(plain)
         uses = [v is not None and graph.is_used(v) for v in node.outputs]
         declared = [v and v.info and _type_key(v.info.type, names) for v in node.outputs]
         version = graph.root.opset()
         like = (self._within, version, operator, *wiring, *kinds, *uses, *declared)
-        floats = [transparent(t) for t in tensors if t is not None and t.elem_type in FLOATS]
         results = [v for v, is_used in zip(node.outputs, uses, strict=True) if v and is_used]
-        return NodeForm(like, (like, *floats), tensors, [*reads], results)
+        return NodeForm(like, (like, *floats), tuple(tensors), [*reads], results)
 
 
 def _operator_key(op: Operator) -> Hashable:
@@ -135,6 +146,9 @@ def _value_key(value: Value, types: Types, names: dict[str, int]) -> Hashable:
     fact = types.fact(value)
     if fact is None or fact.other is not None or fact.shape is None:
         return _type_key(types.of(value), names)
+    sizes = [dim.value for dim in fact.shape]
+    if None not in sizes:
+        return fact.elem_type, *sizes
     return fact.elem_type, *[_size_key(dim, names) for dim in fact.shape]
 
 
@@ -179,7 +193,9 @@ class BodyTemplate:
     def __init__(self, cut: Cut, note: Reads, summary: str) -> None:
         (node,) = cut.nodes
         self.body = cut.scratch.graph
-        self.keeps_facts = cut.keeps_facts()
+        facts = cut.facts()
+        self.keeps_facts = None not in facts
+        self._fact = facts[0] if len(facts) == 1 and _is_whole(facts[0]) else None
         self._imports = cut.scratch.opset_imports
         self._note = note
         self._sources = [value.constant for value in cut.outside.values()]
@@ -254,7 +270,7 @@ class BodyTemplate:
         if self._last is not None:
             op, name = self._operator(self._last.op, node), self._split(self._last.name)
             node.name = _joined(node.label, name)
-            gap.rewrite(op, copies, self._imports)
+            gap.rewrite(op, copies, self._imports, self._fact)
             return True
         names = zip(self.body.outputs, copies, self._results, gap.results, strict=True)
         for value, copy, first, result in names:
@@ -308,6 +324,13 @@ class BodyTemplate:
         if self._extra is None or op.extra is not self._extra or op.extra is node.op.extra:
             return op
         return Operator(op.op_type, op.attributes, op.domain, op.overload, node.op.extra)
+
+
+def _is_whole(fact: Fact | None) -> bool:
+    """Test for floats of static sizes, of which nothing else is known."""
+    if fact is None or fact.elem_type not in IEEE_FLOATS or not fact.shape:
+        return False
+    return fact.content is None and all(dim.value is not None for dim in fact.shape)
 
 
 def _joined(label: str, name: tuple[bool, str]) -> str:

@@ -6,6 +6,7 @@ import onnx
 
 from ..analysis.constants.folding import Folder
 from ..analysis.shapes.inference import ShapeInference
+from ..facts.fact import Fact
 from ..ir import Function, Graph, Model, Node, Operator, Tensor, Value, captured_by, instantiate
 from ..ir.copying import copy_function, copy_node
 from ..ir.read_names import named_tensors
@@ -71,7 +72,11 @@ class Gap:
         self._import(imports)
 
     def rewrite(
-        self, op: Operator, inputs: Sequence[Value | None], imports: Mapping[str, int]
+        self,
+        op: Operator,
+        inputs: Sequence[Value | None],
+        imports: Mapping[str, int],
+        result: Fact | None = None,
     ) -> None:
         """Write another operator and other inputs into the only node, which keeps its results.
 
@@ -79,14 +84,17 @@ class Gap:
             op: the operator.
             inputs: the inputs, in the graph.
             imports: the opsets of operators in the graph.
+            result: all that is known of the only result; by default inference tells.
         """
-        (node,) = self.nodes
-        facts = [(value, self._types.facts(value)) for value in self.results]
+        (node,), types = self.nodes, self._types
+        facts = [] if result else [(value, types.facts(value)) for value in self.results]
         self.graph.rewrite_node(node, op, inputs)
         if node.outputs != tuple(self.results):
             self.graph.set_node_outputs(node, self.results)
+        if result:
+            types.assume(self.results[0], result)
         for value, each in facts:
-            self._types.renew(value, each)
+            types.renew(value, each)
         drop_unread(self.reads)
         self._import(imports)
 
@@ -163,17 +171,15 @@ class Cut(Gap):
                 return reason
         return None
 
-    def keeps_facts(self) -> bool:
-        """Test that inference finds the types of the results in the scratch model.
+    def facts(self) -> list[Fact | None]:
+        """The facts of the results that inference finds in the scratch model, too.
 
         It may know less of other operators, or count another size.
         """
         inference = ShapeInference(self.scratch)
-        for value, copy in zip(self.results, self.scratch.graph.outputs, strict=True):
-            fact, other = self._types.fact(value), inference.fact(copy)
-            if fact is None or fact.elem_type != other.elem_type or fact.shape != other.shape:
-                return False
-        return True
+        pairs = zip(self.results, self.scratch.graph.outputs, strict=True)
+        facts = [(self._types.fact(value), inference.fact(copy)) for value, copy in pairs]
+        return [one if one and one.has_type_of(other) else None for one, other in facts]
 
     def inline(self, functions: Collection[Function]) -> None:
         """Inline calls of functions in the scratch model, where that is legal."""

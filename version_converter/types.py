@@ -122,14 +122,14 @@ class Types:
 
     def decided(self, value: Value) -> Tensor | None:
         """The tensor of a value that shapes decide; None for other values."""
-        facts = self._facts(value)
-        array = decided(facts[0]) if len(facts) == 1 else None
+        fact = self.fact(value)
+        array = None if fact is None or fact.content is None else decided(fact)
         return None if array is None else Tensor(array=array)
 
     def fact(self, value: Value) -> Fact | None:
         """The fact of a value; None where calls of its function have several."""
-        facts = self._facts(value)
-        return facts[0] if len(facts) == 1 else None
+        inferences = self._around(value)
+        return inferences[0].fact(value) if len(inferences) == 1 else None
 
     def dimensions(self, value: Value | None) -> tuple[Dimension, ...] | None:
         """The dimensions of a tensor with symbols for those not known; None for an unknown rank."""
@@ -179,6 +179,12 @@ class Types:
     def facts(self, value: Value) -> list[tuple[ShapeInference, Fact]]:
         """Return all facts about a value, each with its inference."""
         return [(inference, inference.fact(value)) for inference in self._around(value)]
+
+    def assume(self, value: Value, fact: Fact) -> None:
+        """Add the fact of a value about which nothing is known in any other call."""
+        self._ranks.forget(value)
+        for inference in self._around(value):
+            inference.assume(value, fact)
 
     def renew(self, value: Value, facts: Sequence[tuple[ShapeInference, Fact]]) -> None:
         """Add facts about an equal value, or about this one before its node was rewritten."""

@@ -35,6 +35,7 @@ def test_every_change_is_counted() -> None:
         lambda: topology.insert("new", [1]),
         lambda: topology.connect(2, "new"),
         lambda: topology.disconnect(1, "new"),
+        lambda: topology.rewire("new", [3, 2, 3]),
         lambda: topology.discard("new"),
     ):
         change()
