@@ -68,8 +68,12 @@ class Rule:
         """Read the texts.
 
         Raises:
-            RuleError: they are unreadable, or do not fit each other.
+            RuleError: one is missing or unreadable, or they do not fit each other.
         """
+        before, after = (getattr(self, name, None) for name in ("before", "after"))
+        texts = (*before, after) if isinstance(before, tuple) else (before, after)
+        if not all(isinstance(text, str) for text in texts):
+            raise RuleError(f"rule '{self.name}' needs the texts 'before' and 'after'")
         for pattern in self.patterns:
             _check(self, pattern)
 

@@ -50,6 +50,11 @@ def test_a_wrong_rule_is_refused_unless_it_is_trusted():
 
 
 def test_claims_and_names_are_checked():
+    with pytest.raises(sl.RuleError, match="a rule is a subclass"):
+        sl.rule(WrongSub.before)
+    for texts in ({}, {"before": 5, "after": "(x) => (x)"}, {"before": WrongSub.before}):
+        with pytest.raises(sl.RuleError, match="'untold' needs the texts"):
+            sl.rule(type("Untold", (Rule,), texts))
     with pytest.raises(sl.RuleError, match="claims no 'exact'"):
         sl.rule(exact=True)(WrongSub)
     with pytest.raises(sl.RuleError, match="is a rule of straightline"):
