@@ -239,6 +239,7 @@ class Execution:
             inner = Body(label, bodies[name], node.op_type, operands)
             head, args = self._body(head, args, inner, scope)
             ran.append((inner, args[len(args) - len(bodies[name].output) :]))
+        facts = [self._fact(head, args, ran, k) for k, _ in enumerate(node.output)]
         # The n-th draw of an operator is one of both models: equal numbers are claimed for it
         # alone.
         if self._draws(head, args, has_body=bool(bodies)):
@@ -246,7 +247,6 @@ class Execution:
             mark = f"{number} in {len(self._iterations)}"
             head = head._replace(name=f"drawn {head.name}", key=mark)
             args = (*args, ABSENT, *self._iterations)
-        facts = [self._fact(head, args, ran, k) for k, _ in enumerate(node.output)]
         results = [self._terms.add(head, args, fact, k) for k, fact in enumerate(facts)]
         for number in own:
             around = operands[0] if head.name == "If" else results[0]

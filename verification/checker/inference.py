@@ -136,6 +136,8 @@ def _elem_type(terms: Terms, head: Head, args: Args, output: int) -> int:
     schema = schema_of(name, head.version, domain) if head.version else None
     if schema is None or head.key is not None or output >= head.outputs:
         return 0
+    if head.name in ("Bernoulli", "RandomNormalLike", "RandomUniformLike"):
+        return head.integer("dtype") or terms.fact(args[0]).elem_type
     if head.name in ("Cast", "ConstantOfShape"):
         value = head.attribute("value")
         is_cast = head.name == "Cast"
@@ -227,8 +229,8 @@ def _flatten(o: _Output) -> Sequence[Dim]:
 
 
 def _reshape(o: _Output) -> Sequence[Dim]:
-    """Take a name in the target for a size unless 0 would copy another one: there is none behind
-    the last axis, and it may be 0, too."""
+    # A name in the target is a size unless 0 would copy another one: there is none behind the last
+    # axis, and it may be 0, too.
     shape, target = o.terms.fact(o.arg(0)).shape, o.sizes(1)
     sizes: list[Dim] = []
     for k, dim in enumerate(target):
@@ -409,13 +411,13 @@ def _features(o: _Output) -> Sequence[Dim]:
     return (*(o.shape()[:-1] or [1]), multiply(*o.shape(1)))
 
 
-_OF_FIRST = names("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Cast
-    CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Elu Erf Exp EyeLike Floor Gelu
+_OF_FIRST = names("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot
+    Cast CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Elu Erf Exp EyeLike Floor Gelu
     GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN
     LayerNormalization LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg
-    Not PRelu QuantizeLinear RMSNormalization Reciprocal Relu ReverseSequence Round ScatterElements
-    ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh
-    ThresholdedRelu Trilu ai.onnx.ml::Scaler""")
+    Not PRelu QuantizeLinear RMSNormalization RandomNormalLike RandomUniformLike Reciprocal Relu
+    ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax
+    Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu ai.onnx.ml::Scaler""")
 BROADCASTING = names("""Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or
     Pow Sub Where Xor""")
 """Operators whose operands broadcast, from version 7 on."""

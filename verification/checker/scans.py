@@ -85,7 +85,11 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     rows = zip(inputs, flags, strict=True)
     turned = [apply(terms, "Slice", x, *ends) if is_turned else x for x, is_turned in rows]
     values = [*variables[2:], *[apply(terms, "Gather", x, variables[0], axis=0) for x in turned]]
-    built = values_in(terms, loop, loop.outputs, dict(zip(loop.variables, values, strict=True)))
+    # Draws are told apart by a number that counts the same iterations.
+    free = [v for end in loop.outputs for v in terms.unbound(end, level)]
+    draws = {v: v for v in free if terms.nodes[v].head.key[1:2] == ("iteration",)}
+    inside = dict(zip(loop.variables, values, strict=True)) | draws
+    built = values_in(terms, loop, loop.outputs, inside)
     if built is None:
         return None
     true = terms.constant(np.array(True))

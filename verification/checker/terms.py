@@ -230,8 +230,9 @@ class Terms:
         return head, node.output, args
 
     def add(self, head: Head, args: Args = (), fact: Fact = UNKNOWN, output: int = 0) -> int:
-        """Number of a term, which is built if there is none like it. Its unknown sizes get names of
-        their own: each is one number for given values of the variables in the term."""
+        """Number of a term, which is built if there is none like it."""
+        # Its unknown sizes get names of their own: each is one number for given values of the
+        # variables in the term.
         # Absent operands at the end mean the same as none.
         while args and args[-1] == ABSENT:
             args = args[:-1]
@@ -261,8 +262,8 @@ class Terms:
         return number
 
     def constant(self, content: Tensor | Array, *, is_free: bool = False) -> int:
-        """Term of a constant; equal ones have the same type, shape and bytes. A free one is new,
-        and its value counts for nothing until it is read."""
+        """Term of a constant; equal ones have the same type, shape and bytes."""
+        # A free one is new, and its value counts for nothing until it is read.
         tensor = content if isinstance(content, Tensor) else Tensor(array=content)
         fact = Fact(tensor.elem_type, tuple(tensor.dims))
         digest = digest_of_array(tensor.numpy()).hex()
@@ -387,9 +388,9 @@ class Terms:
         return dim
 
     def join(self, one: Dim, other: Dim) -> Dim:
-        """One size of two that are equal wherever the terms are defined. A size without a name of
-        an input gets the other one; those that inputs name are not made equal, since the terms may
-        be in a branch that is never taken."""
+        """One size of two that are equal wherever the terms are defined."""
+        # A size without a name of an input gets the other one; those that inputs name are not made
+        # equal, since the terms may be in a branch that is never taken.
         a, b = self.dim(one), self.dim(other)
         if a is None or b is None or a == b:
             return b if a is None else a

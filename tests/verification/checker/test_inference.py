@@ -74,7 +74,20 @@ def test_derived_facts_agree_with_the_reference():
                 seen[case.node.op_type] += fact.shape is not None
     assert not wrong, "\n".join(wrong[:20])
     unseen = {name for name in RULES if not seen[name] and "::" not in name}
-    assert unseen <= {"CastLike", "RMSNormalization"}
+    assert unseen <= {"CastLike", "RMSNormalization", *DRAWS}
+
+
+DRAWS = ("Bernoulli", "RandomNormalLike", "RandomUniformLike")
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("dtype", ["", "<dtype = 11>"])
+def test_draws_have_the_sizes_of_their_operand(name, dtype):
+    text = f"g (float[3, 2] x) => (y) {{ y = {name} {dtype} (x) }}"
+    feeds = {"x": np.full((3, 2), 0.5, np.float32)}
+    (result,) = ReferenceEvaluator(model(text, 17)).run(None, feeds)
+    kind = onnx.helper.np_dtype_to_tensor_dtype(result.dtype)
+    assert facts(text, 17) == [Fact(kind, result.shape)]
 
 
 @pytest.mark.parametrize("opset", [17, 21])

@@ -2,6 +2,7 @@ import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
 from straightline.verification.certificate_check import check
+from straightline.verification.derivation import derive
 from tables import table
 
 ROW = """{ y = Scan (x) <num_scan_inputs = 1, body = b (float[2, 3] e) => (float[%s] r) { %s }> }"""
@@ -89,3 +90,20 @@ def test_columns_of_iterations_are_rows_of_a_transposition():
     pair = of_text(column, 18), of_text(whole, 18)
     assert "row-by-row" in check(certificate(*pair), *pair).rules
     assert sl.verify(*pair, prove=False).equal
+
+
+def test_what_uses_a_draw_moves_out_of_a_scan():
+    """The draw stays, of which there is one an iteration."""
+    draw = "q = RandomNormalLike <scale = 0.1> (e)"
+    before = of_text(
+        "g (float[t, 2] x) => (y) { y = Scan (x) <num_scan_inputs = 1, body = b (float[2] e) =>"
+        f" (float[2] r) {{ {draw} s = Add (e, q) r = Tanh (s) }}> }}",
+        18,
+    )
+    after = (
+        "g (float[t, 2] x) => (y) {{ d = Scan (x) <num_scan_inputs = 1, body = b (float[2] e) =>"
+        f" (float[2] q) {{{{ {draw} }}}}> {{}} y = Tanh (s) }}}}"
+    )
+    pair = before, of_text(after.format("s = Add (x, d)"), 18)
+    assert "row-by-row" in check(certificate(*pair), *pair).rules
+    assert isinstance(derive(before, of_text(after.format("s = Add (d, d)"), 18), {}), str)
