@@ -171,7 +171,7 @@ class Search:
         self.stuck: tuple[int, int] | None = None
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
         self._vain, self._copies = set[int](), set[int]()
-        self._notion, self._borders = "bits", set[int]()
+        self._notion, self._borders, self._numbers = "bits", set[int](), set[tuple[int, int]]()
         self._tried: dict[tuple[int, bool], tuple[str, int]] = {}
         self._stamps: dict[int, int] = {}
         self._derived: dict[tuple[str, int], int] = {}
@@ -216,10 +216,8 @@ class Search:
         for _ in range(_MOST_ROUNDS):
             merges, term = self.terms.merges, 0
             while term < len(nodes) and not self._is_over:
-                if term in closed and nodes[term].args:
-                    self._make(_ROUNDED, term)
-                for name in () if term in closed else _rules_of("reals", nodes[term].head.name):
-                    if name in _OF_CONSTANTS:
+                for name in _rules_of("reals", nodes[term].head.name):
+                    if name == _ROUNDED or (name in _OF_CONSTANTS and term not in closed):
                         self._make(name, term)
                 term += 1
             if merges == self.terms.merges:
@@ -438,6 +436,16 @@ class Search:
 
     def _make(self, name: str, term: int, *, whole: bool = False) -> None:
         """Make a step if it shows something new, or builds terms."""
+        if RULES[name].notion == "reals":
+            args, find = self.terms.nodes[term].args, self.terms.find
+            if term in self.terms.closed:
+                # Functions of constants are compared as numbers, again once one is a symbol.
+                mark = term, len(self._free)
+                if name != _ROUNDED or mark in self._numbers:
+                    return
+                self._numbers.add(mark)
+            elif any(arg >= 0 and find(arg) == find(term) for arg in args):
+                return  # x + 0, which is x, has ever more sums
         size = len(self.terms.nodes)
         before = self._derived.get((name, term), -1)
         once = before >= 0 and (not name.startswith(_OF_SIZES) or before == self._stamp(term))
