@@ -252,7 +252,7 @@ class Builder:
             return inputs
         value, start, end, axes = [*inputs, None][:4]
         if len(inputs) > 4 or axes is None or axes.constant is None:
-            raise RewriteError(f"needs a Slice that opset {self.opset} lacks")
+            raise RewriteError(f"needs a Slice that opset {self.opset} does not have")
         assert value is not None and start is not None and end is not None
         for index, axis in enumerate(axes.constant.numpy().tolist()):
             size = self.size(value, axis, label)
@@ -289,8 +289,8 @@ class Builder:
                 continue
             if value.constant is None or name not in schema.attributes:
                 raise RewriteError(
-                    f"there is no {op} by {name} of run time in opset {self.opset}; convert to an"
-                    " opset that has it, or leave out the pass"
+                    f"needs {op} by {name} of run time, which opset {self.opset} does not have;"
+                    " convert to an opset that has it, or leave out the pass"
                 )
             lists.append(attribute_message(name, value.constant.numpy().tolist()))
         return op.with_attributes([*op.attributes.values(), *lists]), inputs[:formal]
@@ -301,8 +301,8 @@ class Builder:
         formal = formal_inputs(op.op_type, self.opset)
         if formal is None:
             raise RewriteError(
-                f"there is no {op} in opset {self.opset}; convert to an opset that has it, or leave"
-                " out the pass"
+                f"needs {op}, which opset {self.opset} does not have; convert to an opset that has"
+                " it, or leave out the pass"
             )
         # Of inputs without a position of their own, as Concat has them, all are of one type.
         for position, value in enumerate(inputs[:formal]):
@@ -310,7 +310,7 @@ class Builder:
             if elem_type and not takes(op.op_type, position, elem_type, self.opset):
                 name = onnx.TensorProto.DataType.Name(elem_type).lower()
                 raise RewriteError(
-                    f"{op} does not support {value}, which is of type {name}, in opset"
+                    f"needs {op} of {value}, whose type {name} it does not support in opset"
                     f" {self.opset}; convert to an opset in which it does, or leave out the pass"
                 )
 
@@ -327,8 +327,8 @@ class Builder:
     def _require_axes(self, op_type: str, axes: Sequence[int]) -> None:
         if self.opset < NEGATIVE_AXES and any(axis < 0 for axis in axes):
             raise RewriteError(
-                f"{op_type} does not support axes {list(axes)} in opset {self.opset}; convert to"
-                f" opset {NEGATIVE_AXES} first, or leave out the pass"
+                f"needs {op_type} with axes {list(axes)}, which opset {self.opset} does not"
+                f" support; convert to opset {NEGATIVE_AXES} first, or leave out the pass"
             )
 
     def unsqueeze(self, value: Value, axes: int | tuple[int, ...], label: str) -> Value:
