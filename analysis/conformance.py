@@ -1,7 +1,7 @@
 """Conformance of nodes to the schemas of their opsets: attributes, operands, element types."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from ..ir import Model, Node, Operator, normal_domain
 from ..ir.checker.schemas import form_of
@@ -43,18 +43,26 @@ class Conformance:
         self._version_of = version_of
         self._types = ElementTypes(version_of)
         self._kinds: dict[tuple[Operator, int], AttributeKinds] = {}
+        self._faults: dict[Hashable, str | None] = {}
+        self._ranked: dict[Operator, bool] = {}
 
     def fault(self, node: Node) -> str | None:
         """The first fault of a node as a predicate of its name; None where it conforms."""
-        op = node.op
+        op, count = node.op, len(node.inputs)
+        if op not in self._ranked:
+            self._ranked[op] = bool(rules_of(op).operand_ranks)
+        types = self._types.of_each((*node.inputs, *node.outputs))
+        form = op, self._version_of(node), count, types
+        if form not in self._faults:
+            self._faults[form] = self._fault(*form)
+        fault = self._faults[form]
+        # Constants are the node's own, and no part of the form that is cached.
+        return rank_fault(node) if fault is None and self._ranked[op] else fault
+
+    def _fault(self, op: Operator, version: int, count: int, types: ElemTypes) -> str | None:
         if normal_domain(op.domain) or (self._functions and op.function_key in self._functions):
             return None
-        version = self._version_of(node)
-        types = self._types.of_each((*node.inputs, *node.outputs))
-        count = len(node.inputs)
-        fault = self.of_form(op, version, types[:count], types[count:])
-        # Constants are the node's own, and no part of the form that is cached.
-        return rank_fault(node) if fault is None else fault
+        return self.of_form(op, version, types[:count], types[count:])
 
     def form_fault(self, node: Node) -> str | None:
         """The first fault of a node for any element types; None where there is none."""

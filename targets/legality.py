@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto
 
-from ..ir import Model, Node, Operator, Value, normal_domain
+from ..ir import Graph, Model, Node, Operator, Value, normal_domain
 from ..ir.attributes import value_of
 from ..ir.lazy import lazy_property
 from ..ir.option_names import by
@@ -44,12 +44,14 @@ class Legality:
 
     def unsupported(self) -> dict[Node, str]:
         """The unsupported nodes, each with the reason; outer ones before those inside."""
-        listed, reason_of = self._listed, self.reason
-        return {
-            node: reason
-            for node in self._nodes()
-            if node.op not in listed and (reason := reason_of(node)) is not None
-        }
+        graphs = (graph for graph in self._graphs() if not self._lists_all(graph))
+        nodes = (node for graph in graphs for node in graph.nodes())
+        return {node: reason for node in nodes if (reason := self.reason(node)) is not None}
+
+    def _lists_all(self, graph: Graph) -> bool:
+        """Test for operators that the target supports in any form."""
+        nodes = {node.op: node for node in graph.unordered_nodes()}
+        return all(self.reason(node) is None and op in self._listed for op, node in nodes.items())
 
     def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
         """The nodes without attributes that the target needs written, with the defaults."""
@@ -127,12 +129,15 @@ class Legality:
         forms = self.target.forms.get(name_of(node), ())
         return any(_comes_from(name, node.inputs[index], form) for form in forms)
 
-    def _nodes(self) -> Iterator[Node]:
-        """All nodes of the roots that the target reads."""
+    def _graphs(self) -> Iterator[Graph]:
+        """All graphs of the roots that the target reads."""
         for root in self.model.roots():
             if self.target.functions or root is self.model:
-                for graph in root.graph.walk():
-                    yield from graph.nodes()
+                yield from root.graph.walk()
+
+    def _nodes(self) -> Iterator[Node]:
+        for graph in self._graphs():
+            yield from graph.nodes()
 
     def reason(self, node: Node) -> str | None:
         """The reason why a node is unsupported; None where it is supported."""

@@ -120,28 +120,52 @@ class _Side:
                 if at != ABSENT:
                     self.names[at], self.makers[at] = "" if is_constant else name, index
 
-    def block(self, outputs: Sequence[int], partners: Sequence[int]) -> tuple[list[int], set[int]]:
-        """Nodes that compute values from shared ones and constants, and slots of what they read.
+    def walk(
+        self, outputs: Sequence[int], partners: Sequence[int]
+    ) -> tuple[list[Hashable], list[int], set[int]]:
+        """Walk from values back to shared ones and constants.
+
+        Returns:
+            the operations with numbers of their values, in the order of the walk; the slots that it
+            ends at; and the indices of the nodes.
 
         Raises:
             _UnsuitedError: these are a large part of the model.
         """
-        needed, leaves, most = set[int](), set[int](), len(self.steps) // _SHARE
-        stack = [self.makers[at] for at in outputs]
+        steps, makers, most = self.steps, self.makers, len(self.steps) // _SHARE
+        words, leaves, nodes = list[Hashable](), list[int](), set[int]()
+        numbers = {at: number for number, at in enumerate(outputs)}
+        numbers[ABSENT] = -1
+        stack = [makers[at] for at in outputs]
         while stack:
             index = stack.pop()
-            if index is None or index in needed:
+            if index is None or index in nodes:
                 continue
-            needed.add(index)
-            if len(needed) > most + 1:
+            nodes.add(index)
+            if len(nodes) > most + 1:
                 raise _UnsuitedError
-            for at in self.steps[index].inputs:
-                maker = self.makers[at]
-                if partners[at] == _ALONE and maker is not None:
-                    stack.append(maker)
-                elif at != ABSENT:
-                    leaves.add(at)
-        return sorted(needed), leaves
+            operation, inputs, results, _ = steps[index]
+            words.append(operation)
+            for at in inputs:
+                if at not in numbers:
+                    numbers[at] = len(numbers)
+                    maker = makers[at]
+                    if partners[at] == _ALONE and maker is not None:
+                        stack.append(maker)
+                    else:
+                        leaves.append(at)
+                        words.append("leaf")
+                words.append(numbers[at])
+            for at in results:
+                if at not in numbers:
+                    numbers[at] = len(numbers)
+                words.append(numbers[at])
+        words.append("")
+        return words, leaves, nodes
+
+    def contents(self, slots: Iterable[int]) -> set[int]:
+        """Numbers of the contents of constants."""
+        return {self.constants[at][1] for at in slots if at in self.constants}
 
 
 def _partners(before: _Side, after: _Side) -> tuple[list[int], list[int]]:
@@ -210,12 +234,12 @@ class _Blocks:
                 covered.add(index)
                 continue
             outputs = [at for at in step.outputs if at not in alone]
-            block = self._block(index, outputs)
-            covered.update(block.nodes[1])
-            room -= sum(map(len, block.nodes))
-            kind = self._kind(block)
+            kind, originals, others = self._kind(index, outputs)
+            covered |= others
+            room -= len(originals) + len(others)
             if kind not in kinds:
                 kinds.add(kind)
+                block = self._block(sorted(originals), sorted(others), outputs)
                 yield self._model(block, 0), self._model(block, 1)
             if room < 0 or len(kinds) > most:
                 raise _UnsuitedError
@@ -241,28 +265,54 @@ class _Blocks:
                     return False
         return True
 
-    def _block(self, index: int, outputs: list[int]) -> _Block:
-        """Block that ends in a node of the rewrite.
+    def _kind(self, index: int, outputs: list[int]) -> tuple[Hashable, set[int], set[int]]:
+        """Key of the block that ends in a node of the rewrite, and its nodes.
+
+        Values have numbers in the order in which a walk from the outputs meets them.
 
         Raises:
-            _UnsuitedError: it reads what is not known to be shared, or a large constant.
+            _UnsuitedError: it reads what is not known to be shared.
         """
         before, after = self._sides
         to_after, to_before = self._partners
-        originals = [to_before[at] for at in outputs]
-        nodes, leaves = before.block(originals, to_after)
-        others, reads = after.block(outputs, to_before)
+        key, leaves, originals = before.walk([to_before[at] for at in outputs], to_after)
+        words, reads, others = after.walk(outputs, to_before)
+        key += words
+        operands, weights = dict[int, int](), dict[int, int]()
+        in_both = before.contents(leaves) & after.contents(reads)
+        places = [(to_after[at], before.constants.get(at)) for at in leaves]
+        places += [(at, after.constants.get(at)) for at in reads]
+        for at, constant in places:
+            if constant is None:
+                # The induction knows the types of what the rewrite computed up to here.
+                maker = after.makers[at]
+                is_early = at != _ALONE and (maker is None or maker < index)
+                if not is_early or at in self._declared:
+                    raise _UnsuitedError
+                key += operands.setdefault(at, len(operands)), self._kinds.number_of(at)
+                continue
+            tensor, content = constant
+            is_weight = content in in_both and self._varies(tensor, content)
+            number = weights.setdefault(content, len(weights)) if is_weight else content
+            key += number, self._weights[content] if is_weight else ""
+        return tuple(key), originals, others
+
+    def _block(self, originals: list[int], others: list[int], outputs: list[int]) -> _Block:
+        """Block of a kind without one yet.
+
+        Raises:
+            _UnsuitedError: it reads a large constant.
+        """
+        before, after = self._sides
+        to_after, to_before = self._partners
+        firsts = [to_before[at] for at in outputs]
+        leaves, reads = before.walk(firsts, to_after)[1], after.walk(outputs, to_before)[1]
         operands = {at for at in reads if at not in after.constants}
         operands |= {to_after[at] for at in leaves if at not in before.constants}
-        # The induction knows the types of what the rewrite computed up to here.
-        makers = [maker for at in operands if (maker := after.makers[at]) is not None]
-        is_early = max(makers, default=-1) < index
-        if _ALONE in operands or not is_early or not self._declared.isdisjoint(operands):
-            raise _UnsuitedError
-        own = {before.constants[at][1] for at in leaves if at in before.constants}
+        own = before.contents(leaves)
         both = [after.constants[at] for at in reads if at in after.constants]
         weights = {n: tensor for tensor, n in both if n in own and self._varies(tensor, n)}
-        block = _Block((nodes, others), ({}, {}), sorted(operands), weights, (originals, outputs))
+        block = _Block((originals, others), ({}, {}), sorted(operands), weights, (firsts, outputs))
         for number, (side, slots) in enumerate(((before, leaves), (after, reads))):
             self._name(block, number, side, slots)
         return block
@@ -296,18 +346,6 @@ class _Blocks:
                 if at not in names:
                     names[at] = f"v{len(names)}"
         names[ABSENT] = ""
-
-    def _kind(self, block: _Block) -> Hashable:
-        """Key of all of a block."""
-        words: list[Hashable] = [*map(self._kinds.number_of, block.operands), ""]
-        words += [self._weights[content] for content in block.weights]
-        for side, nodes, names in zip(self._sides, block.nodes, block.names, strict=True):
-            name = names.__getitem__
-            for index in nodes:
-                operation, inputs, outputs, _ = side.steps[index]
-                words += (operation, *map(name, inputs), "", *map(name, outputs))
-            words.append("")
-        return tuple(words)
 
     def _model(self, block: _Block, number: int) -> onnx.ModelProto:
         """Model of the nodes of a block in one of both models."""
