@@ -20,7 +20,7 @@ _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
 _ROUNDED = "rounded-constant"
 _OF_CONSTANTS = (
-    *("scaled-product", "scaled-operand", "factor-of-sum", "quotient"),
+    *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
     *("constants-of-sum", "constants-of-product", "product-and-sum"),
 )
 """Rules over the reals that build functions of constants."""

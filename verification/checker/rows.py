@@ -45,6 +45,7 @@ _MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
 _GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
 _LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
+_INSIDE, _COLUMNS = ("MatMul", "x", ("Mul", "w", "k")), ("floats x", "line k", "matrix w")
 _FACTORS = ("Mul", ("Add", "x", "c"), "d"), ("Add", ("Mul", "x", "d"), ("Mul", "c", "d"))
 _SUM = ("Add", ("Add", "x", "c"), "d"), ("Add", "x", ("Add", "c", "d"))
 _PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
@@ -80,7 +81,8 @@ ROWS = (
     Row("square", "value", ("Pow", "x", 2), ("Mul", "x", "x"), _FLOAT, "reals"),
     Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
     Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
-    Row("scaled-product", "value", _SCALED, ("MatMul", "x", ("Mul", "w", "k")), _SINGLE, "reals"),
+    Row("scaled-product", "value", _SCALED, _INSIDE, _SINGLE, "reals"),
+    Row("scaled-columns", "value", _SCALED, _INSIDE, _COLUMNS, "reals"),
     Row("scaled-operand", "value", ("MatMul", ("Mul", "x", "k"), "w"), _SCALED, _SINGLE, "reals"),
     Row("factor-of-sum", "value", *_FACTORS, _CONSTANTS, "reals"),
     Row("constants-of-sum", "value", *_SUM, _CONSTANTS, "reals"),
@@ -174,6 +176,8 @@ _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
     "constant": lambda terms, fact, term: term in terms.closed,
     "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
     "divisor": lambda terms, fact, term: all(a is None or a.all() for a in terms.arrays((term,))),
+    "line": lambda terms, fact, term: len(terms.fact(term).shape or ((), ())) == 1,
+    "matrix": lambda terms, fact, term: len(terms.fact(term).shape or ()) > 1,
     "single": lambda terms, fact, term: terms.fact(term).shape in ((), (1,)),
     "like": lambda terms, fact, term: fact.shape == terms.fact(term).shape is not None,
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,

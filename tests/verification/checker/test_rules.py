@@ -684,6 +684,10 @@ r, q = Split <axis = 1> (p, l) y = Sub (q, r) }
 (float[n, 2] x) <float[2] b = {1, 3}, float k = {2}> {
 - s = Add (x, b) y = Mul (s, k) }
 + s = Mul (x, k) t = Mul (b, k) y = Add (s, t) }
+# scaled-columns
+(float[n, 2] x, float[2, 3] w, float[3] k) {
+- p = MatMul (x, w) y = Mul (p, k) }
++ v = Mul (w, k) y = MatMul (x, v) }
 # scaled-operand
 (float[n, 2] x, float[2, 3] w, float k) {
 - s = Mul (x, k) y = MatMul (s, w) }
@@ -737,6 +741,14 @@ NOT_ROUNDED = pairs("""
 (float[n, 2] x)
 - <float a = {1}, float b = {0.99999994}> { s = Sub (x, b) y = Add (s, a) }
 + <float k = {0.0000000596}> { y = Add (x, k) }
+# factors of rows
+(float[2, 2] x, float[2, 2] w, float[2, 1] k) {
+- p = MatMul (x, w) y = Mul (p, k) }
++ v = Mul (w, k) y = MatMul (x, v) }
+# factors of a vector
+(float[2, 2] x, float[2] w, float[2] k) {
+- p = MatMul (x, w) y = Mul (p, k) }
++ v = Mul (w, k) y = MatMul (x, v) }
 # rows for two functions
 (float[n, 1] x)
 - <float[1, 2] v = {1, 1}, float k = {0.1}, float[1, 2] w = {1.0000001, 1.0000001}> {
