@@ -129,17 +129,27 @@ def _truth(forms: FoldForms, whole: Term) -> Iterator[Fold]:
     yield forms.of_rows(join, truth)._replace(needs_rows=not number.is_op("ReduceSum"))
 
 
-@reads_fold("Cast")
-def _parity(forms: FoldForms, whole: Term) -> Iterator[Fold]:
-    """Parity of truth values, the remainder of an element of their CumSum."""
+@reads_fold("Cast", "Equal", "Less")
+def _count(forms: FoldForms, whole: Term) -> Iterator[Fold]:
+    """Any, none or the parity of the first truth values, by an element of their CumSum."""
     number = _tested(forms, whole)
-    if number is None or not number.is_op("Mod"):
+    if number is None:
         return
-    if single_number(forms.terms, number.operands[1]) == 2:
-        place = place_of(forms, bare(number.operands[0]))
-        truth = None if place is None else _truth_of(forms, place.values)
-        if place is not None and truth is not None and place.part.fact.elem_type in INTEGER_BITS:
-            yield forms.of_rows("Xor", truth, place.at + place.inclusive)
+    is_parity = number.is_op("Mod") and single_number(forms.terms, number.operands[1]) == 2
+    place = place_of(forms, bare(number.operands[0]) if is_parity else number)
+    truth = None if place is None else _truth_of(forms, place.values)
+    # Wrapping keeps the parity, and rounding the rest.
+    types = INTEGER_BITS if is_parity else _LONG
+    if place is None or truth is None or place.part.fact.elem_type not in types:
+        return
+    count = place.at + place.inclusive
+    if is_parity:
+        if whole.is_op("Cast"):
+            yield forms.of_rows("Xor", truth, count)
+    elif whole.is_op("Equal"):
+        yield forms.of_rows("And", forms.terms.op("Not", _OPSET, truth), count)
+    else:
+        yield forms.of_rows("Or", truth, count)
 
 
 @reads_fold("ReduceMax", "ReduceMin", is_first=True)

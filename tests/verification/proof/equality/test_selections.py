@@ -213,6 +213,33 @@ def test_other_truth_values_are_open(text, old, new):
     assert_open(before, replaced(text, {old: new}))
 
 
+SOME = replaced(ODD, {"rest = Mod (sums, two) odds = Cast <to = 9> (rest)":
+    "odds = Cast <to = 9> (sums)"})  # fmt: skip
+
+
+def test_any_and_all_by_a_count():
+    none = {
+        "Cast <to = 7> (rows)": "Cast <to = 7> (least)",
+        "sums = ": "total = ",
+        "odds =": "some =",
+    }
+    all_ = replaced(SOME, {
+        **none, "numbers = Cast": "least = Not (rows) numbers = Cast", "(sums)": "(total)",
+        "last = ": "odds = Not (some) last = ", "no = {0}": "no = {1}"})  # fmt: skip
+    every = replaced(TRUTH, {"Or (k, g)": "And (g, k)", "no = {0}": "no = {1}"})
+    assert_alike(TRUTH, SOME)
+    assert_alike(every, all_)
+    assert_open(every, SOME)
+    assert_open(TRUTH, all_)
+    for old, new in {
+        "no = {0}": "no = {1}",
+        "<to = 7>": "<to = 3>",  # wraps
+        "CumSum (": "CumSum <reverse = 1> (",
+        "end = {-1}": "end = {-2}",
+    }.items():
+        assert_open(TRUTH, replaced(SOME, {old: new}))
+
+
 def test_the_parity_of_each_prefix():
     before = """g (float[n] x) => (bool[m] y) <bool no = {0}> {
         last, y = Scan <num_scan_inputs = 1, body = b (bool k, float e) => (bool k2, bool r) {
