@@ -149,6 +149,20 @@ def test_results_of_a_body_match_their_declaration():
     assert_proved(wrong, fine)
 
 
+def test_numbers_that_only_the_rewrite_declares_are_sizes_of_all_inputs():
+    """onnxruntime gives values of one declared shape one buffer, and fails for another size."""
+    text = "g (float%s w) => (float%s y) { t = Neg (w) y = Abs (t) }"
+    for sizes in ("", "[n]"):
+        before, after = model(text % (sizes, sizes)), model(text % (sizes, sizes))
+        if not sizes:
+            for info in (*before.graph.input, *before.graph.output):
+                info.type.tensor_type.ClearField("shape")
+            after.CopyFrom(before)
+        after.graph.value_info.append(onnx.helper.make_tensor_value_info("t", 1, [3]))
+        assert "declares sizes of 't'" in prove(before, after).reason
+        assert prove(after, after).proved and prove(after, before).proved
+
+
 def test_the_states_of_a_scan_keep_their_sizes():
     text = """g (float[4, 2] x, float[n] s) => (float[4, 2] y) {
         f, y = Scan <num_scan_inputs = 1, body = b (float[m] s, float[2] e) =>

@@ -131,7 +131,7 @@ def _truth(forms: FoldForms, whole: Term) -> Iterator[Fold]:
 
 @reads_fold("Cast", "Equal", "Less")
 def _count(forms: FoldForms, whole: Term) -> Iterator[Fold]:
-    """Any, none or the parity of the first truth values, by an element of their CumSum."""
+    """Any, none or the parity of the first truth values, by their CumSum."""
     number = _tested(forms, whole)
     if number is None:
         return

@@ -207,22 +207,29 @@ class Execution:
 
     def _require_sizes(self, program: Program, frame: Frame) -> None:
         """Check sizes that only the rewrite declares: runtimes reuse memory by their names."""
+        demanded = {program.outputs[k] for k in program.declared}  # of a body
         for place, dims, name in program.sizes:
             value = frame[place]
             shape = None if value is None else value.fact.shape
-            if shape is None:
-                continue
             # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
             # value_info changes results, although the specification gives it no meaning.
-            if len(dims) != len(shape) or any(map(self._contradicts, dims, shape)):
+            if shape is None:
+                numbers = [dim for dim in dims if isinstance(dim, int)]
+                is_wrong = value is not None and bool(numbers) and place not in demanded
+            else:
+                pairs = zip(dims, shape, strict=False)
+                is_wrong = len(dims) != len(shape) or any(
+                    self._contradicts(*pair, place in demanded) for pair in pairs
+                )
+            if is_wrong:
                 raise OpenError(f"the rewrite declares sizes of '{name}' that it does not have")
 
-    def _contradicts(self, declared: Dim, size: Dimension) -> bool:
-        """Test for a declared size that is certainly another one."""
+    def _contradicts(self, declared: Dim, size: Dimension, is_demanded: bool) -> bool:
+        """Test for a number that may be another size, or another name."""
         if declared is None:
             return False
         if isinstance(declared, int):
-            return size.equals(declared) is False
+            return size.equals(declared) is False if is_demanded else size.value != declared
         names, case = self.terms.facts.declared, self.terms.case
         # A symbol that the original also declares is a size of the claim; one of the rewrite alone
         # stands for the first size that it meets.
