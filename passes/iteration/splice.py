@@ -196,6 +196,8 @@ class TripCountGuard:
         node = self._loop_view.node
         outputs = enumerate(node.outputs)
         present = {i: v for i, v in outputs if v is not None and graph.is_used(v)}
+        if not present:  # an If has an output
+            return [None] * len(node.outputs)
         labels = [value.name for value in present.values()]
         runs = self._runs(Builder(graph, fold))
         guard, some, other = add_choice(graph, runs, labels, ("some", "none"), node.name)

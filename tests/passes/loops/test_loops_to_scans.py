@@ -266,6 +266,18 @@ def test_outputs_that_are_omitted():
         assert_equal_outputs(text, model, {name: fed[name] for name in ("s", "x", "n")})
 
 
+def test_a_loop_that_nothing_reads():
+    """An If has an output; without readers there is nothing to choose."""
+    text = loop("t = Add (a, a) r = Identity (t) q = Identity (t)").replace(
+        "y, z = Loop", "u, v = Loop"
+    )
+    text = text.replace("    }", "        y = Identity (s) z = Identity (x) }")
+    result = run_passes(text, LoopsToScans())
+    assert result.changed and "If" not in op_types(result.model.graph)
+    for length in (0, 2):
+        assert_equal_outputs(text, result.model, feed(length))
+
+
 def test_a_table_of_the_body():
     text = (
         HEAD
