@@ -239,6 +239,8 @@ class _Legalizer:
         # The template read constants of the first node that this one does not have in this form.
         if not template.fill(node, form, self.legality.types):
             return self._replace_alone(node)
+        if None in form.tensors:
+            self._constants.leave_open(form.results)
         self._keeps_facts &= template.keeps_facts
         self._replaced.append(replacement)
         return ""

@@ -1,7 +1,7 @@
 """Constants of a model during its conversion, decided before run time."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -33,6 +33,10 @@ class Constants:
         self._types = types
         self._folder = folder
         self._known: dict[Value, Tensor | None] = {}
+
+    def leave_open(self, values: Iterable[Value]) -> None:
+        """Record values that constants do not decide, so that nothing before them is visited."""
+        self._known.update(dict.fromkeys(values))
 
     def tensor(self, value: Value) -> Tensor | None:
         """The tensor of a value; None where constants do not decide it.
