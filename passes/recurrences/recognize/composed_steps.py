@@ -275,7 +275,8 @@ def _compose(
     facts = [
         Fact(_BOOL if place.is_flag else product.elem_type, fact.shape) for place in product.places
     ]
-    joined = recurrence.prefixes(product, rows, facts, first=first)
+    exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS
+    joined = recurrence.prefixes(product, rows, facts, first=first, exact=exact)
     values = dict(zip(product.places, joined, strict=True))
     # Of a constant, the tightest bound.
     column = max(place.column for place in product.places)
@@ -294,7 +295,7 @@ def _compose(
     if reader.drops_nans:
         states = nans.restore(states)
     is_moved = width > 1 or power is not None or {Place(0, 0), Place(0, 1)} & parts.keys()
-    exact = not semiring.rounds or fact.elem_type in PLAIN_INTEGERS or not is_moved
+    exact = exact or not is_moved
     # Of a zero of each sign, Max may give either, and a comparison the second.
     exact = exact and not reader.drops_nans and not reader.rounds
     what = "products of matrices in" if width > 1 else "linear" if is_moved else "bounds in"

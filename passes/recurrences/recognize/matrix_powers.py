@@ -108,10 +108,11 @@ def raise_matrix(
     whole = Fact(fact.elem_type, (*(fact.shape or ()), Dimension.constant(len(rows))))
     together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
     monoid = _multiply(emit, powers._replace(table=np.swapaxes(powers.table, 1, 2)))
-    (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1)
+    exact = fact.elem_type in PLAIN_INTEGERS
+    (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1, exact=exact)
     columns = [emit.integer(index, "k") for index in range(len(rows))]
     values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
-    return replace_rows(recurrence, values, _LABEL, fact.elem_type in PLAIN_INTEGERS)
+    return replace_rows(recurrence, values, _LABEL, exact)
 
 
 def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
@@ -141,7 +142,7 @@ def raise_product(recurrence: Recurrence) -> Replacement | None:
     rows = recurrence.from_first([broadcast(recurrence, added, fact.shape)])
     if is_left and len(fact.shape) == 1:  # a row has no column to multiply
         powers, is_left = powers._replace(table=np.swapaxes(powers.table, 1, 2)), False
-    joined = recurrence.prefixes(_multiply(emit, powers, is_left), rows, [fact])
+    joined = recurrence.prefixes(_multiply(emit, powers, is_left), rows, [fact], exact=False)
     return replace_rows(recurrence, joined, _LABEL, False)
 
 

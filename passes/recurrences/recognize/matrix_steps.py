@@ -262,7 +262,8 @@ class _Emission:
             sizes = (*[_ONE] * (self._rank - len(sizes)), *sizes)
             rows.append(self._flags(linear.mask, len(sizes)))
             facts.append(dataclasses.replace(self._fact_of(sizes, _ONE), elem_type=_BOOL))
-        matrices, *others = recurrence.prefixes(self._compose, rows, facts, axis=self._rank + 1)
+        axis = self._rank + 1
+        matrices, *others = recurrence.prefixes(self._compose, rows, facts, axis=axis, exact=False)
         coding, elem_type = linear.coding, self._fact.elem_type
         first = self._lift(coding.encode(emit, recurrence.first_row(), elem_type))
         values = self._multiply(emit, matrices, first)

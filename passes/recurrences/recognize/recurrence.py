@@ -142,11 +142,13 @@ class Recurrence:
         facts: Sequence[Fact],
         first: int = 0,
         axis: int = 0,
+        exact: bool = True,
     ) -> list[Value]:
         """Emit the reduction of each prefix of rows, most often the initial state first.
 
         Args:
             monoid, rows, facts, first, axis: as for `parallel_prefix`.
+            exact: true if what is computed from them is bit-exact.
 
         Raises:
             Unbatchable: for any trip count, without a Loop, steps take more than four nodes.
@@ -154,7 +156,8 @@ class Recurrence:
         iterations, options = self.iterations, self.iterations.options
         most = self.feeding.most_iterations
         if most is None and options.straight and options.exact and not has_short_steps(monoid):
-            raise Unbatchable(_LONG_STEPS(option=by("--passes 'straighten{straight=false}'")))
+            names = "straight=false" if exact else "exact=false,straight=false"
+            raise Unbatchable(_LONG_STEPS(option=by(f"--passes 'straighten{{{names}}}'")))
         iterations.doubles = True
         most = None if most is None else most + 1
         return parallel_prefix(

@@ -101,5 +101,6 @@ def test_a_first_value_that_is_neither_0_nor_1_stays():
 
 def test_the_default_prefers_copies_which_are_proved():
     text = text_of(*BODIES["states that are reached"])
-    result = run_passes(text, RaiseRecurrences(exact=True))
+    result = run_passes(text, RaiseRecurrences(exact=True, straight=True))
     assert [node.op_type for node in result.model.graph.node] == ["Scan"]
+    assert "exact=false,straight=false" in result.kept[0].reason
