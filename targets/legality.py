@@ -423,11 +423,19 @@ def _may_be_negative(value: Value) -> bool:
 def _counts_from_front(condition: Value | None, wrapped: Value | None, index: Value | None) -> bool:
     """Test for an index from the front: a sum with a length where it is negative."""
     test, sum_ = (None if v is None else v.producer for v in (condition, wrapped))
+    tested, rows = index, None if index is None else index.producer
+    # Rows of a test are the test of these rows, which a pass may have computed for all before.
+    while test is not None and rows is not None and test.is_op("Gather") and rows.is_op("Gather"):
+        axes = [node.attribute("axis", 0) for node in (test, rows)]
+        if test.inputs[1:] != rows.inputs[1:] or axes[0] != axes[1]:
+            return False
+        (whole, *_), (tested, *_) = test.inputs, rows.inputs
+        test, rows = (None if v is None else v.producer for v in (whole, tested))
     if test is None or sum_ is None or not (test.is_op("Less", "Greater") and sum_.is_op("Add")):
         return False
     low, high = test.inputs if test.is_op("Less") else reversed(test.inputs)
     is_zero = high is not None and high.constant is not None and not high.constant.numpy().any()
-    return is_zero and low is index and index in sum_.inputs
+    return is_zero and low is tested and index in sum_.inputs
 
 
 def _signed_inputs(node: Node) -> list[Value]:

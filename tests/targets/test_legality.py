@@ -195,3 +195,20 @@ def test_branches_of_different_ranks(other, is_legal):
     told = {"lacks": {}, "forms": {"If": (Form(same_ranks=True),)}}
     left = reasons(body, "float[3] x, bool c", **told)
     assert bool(left) != is_legal and all("the same ranks" in reason for reason in left)
+
+
+@pytest.mark.parametrize(
+    ("rows", "fits"), [("neg, i", True), ("neg, k", False), ("neg2, i", False)]
+)
+def test_rows_of_a_test_are_the_test_of_rows(rows, fits):
+    """A pass computes the test of all indices before the loop, which wraps one after the other."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x, int64[N] at, int64[N] other, int64 n, int64 k) => (float[M] y)
+        <int64 zero = {{0}}, int64 four = {{4}}, bool yes = {{1}}> {{
+        neg = Greater (zero, at) neg2 = Greater (zero, other)
+        y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float q) {{
+            c2 = Identity (c) p = Gather (at, i) w = Add (p, four) t = Gather ({rows})
+            j = Where (t, w, p) q = GatherND (x, j) }}> }}"""
+    forms = {"GatherND": (Form(nonnegative=("indices",)),)}
+    target = Target("npu", "a chip", Opsets(13, 17), SOURCE, forms=forms)
+    assert (not Legality(target, ir.parse(text)).unsupported()) == fits
