@@ -173,7 +173,7 @@ def _fitted_rows(
     counts: Sequence[Value],
     zero: Value,
 ) -> Batch:
-    """The same for flat operands, with a zero that fails where they do not fit."""
+    """Broadcast flat operands; a zero fails where they do not fit."""
     emit = batch.emit
     whole = emit.add("Where", [singles[0], counts[1], counts[0]], "counts")
     flat = flat_of(emit, emit.add("Add", [whole, zero], "counts"))

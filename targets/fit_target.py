@@ -285,7 +285,9 @@ class FitTarget(Pass):
         replaced, untaken, facts = legalize(copy, self.target, budget)
         if all(self._lists(op_type, opset) for op_type in FORMS):
             keep_signs(copy, selects)
-        return FitResult(copy, before, untaken, replaced, straightened, None, changes, facts)
+        return FitResult(
+            copy, before, untaken, replaced, straightened, changes=changes, facts=facts
+        )
 
     def _finish(self, model: Model, context: PassContext) -> bool:
         """Write conditions and names as the target wants them."""

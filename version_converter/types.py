@@ -181,7 +181,7 @@ class Types:
         return [(inference, inference.fact(value)) for inference in self._around(value)]
 
     def assume(self, value: Value, fact: Fact) -> None:
-        """Add the fact of a value about which nothing is known in any other call."""
+        """Add the fact of a value in all calls around it."""
         self._ranks.forget(value)
         for inference in self._around(value):
             inference.assume(value, fact)

@@ -74,9 +74,9 @@ def all_of_run_time(emitter, x):
 def test_forms_of_sizes_that_run_time_knows(opset):
     """Before opset 11 there is no Range, before opset 10 no step and no bound of run time."""
     model, x = empty_model(opset)
-    found = run(model, all_of_run_time(Builder(model.graph), x))
+    places = run(model, all_of_run_time(Builder(model.graph), x))
     wanted = [np.arange(3), X.transpose(2, 0, 1)[::-1], X[..., -2:-1], X[..., 2:]]
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(places, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

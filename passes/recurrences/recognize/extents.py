@@ -92,6 +92,10 @@ class Extents:
                 return self.result(node, operands)[0]
         return self._open(value)
 
+    def is_signed(self, value: Value) -> bool:
+        """Test for a type with numbers below 0."""
+        return self._limits(value)[0] < 0
+
     def are_whole(self, value: Value, depth: int = 0) -> bool:
         """Test for numbers that are all integers or truth values, also as floats."""
         node, array = value.producer, value.array

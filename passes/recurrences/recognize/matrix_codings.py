@@ -25,11 +25,9 @@ from ....ops.builder import Builder
 from ....records import record
 from .extents import ELEMENTS, Extents, number_of
 from .recurrence import Recurrence
-from .semirings import SEMIRINGS, SUMS, Semiring, neutral
+from .semirings import CHOICES, LARGEST_PRODUCTS, SEMIRINGS, SUMS, Semiring, neutral
 
 _TYPES = onnx.TensorProto
-_LARGEST = next(one for one in SEMIRINGS if (one.join, one.act) == ("Max", "Mul"))
-_CHOICES = next(one for one in SEMIRINGS if (one.join, one.act) == ("Max", "Min"))
 _PRODUCTS = ("And", "MatMul", "Min", "Mul")
 _SUMS = ("Add", "MatMul", "ReduceSum", "Sum")
 _REDUCTIONS = ("ReduceMax", "ReduceMin", "ReduceSum")
@@ -98,13 +96,19 @@ def codings(recurrence: Recurrence) -> list[Coding]:
     options = list[Coding]()
     if elem_type in IEEE_FLOATS:
         options += [Coding(one) for one in SEMIRINGS if elem_type in one.types]
-    options.append(Coding(_CHOICES, truths=True))
+    options.append(Coding(CHOICES, truths=True))
     last = skip_identities(state.result).producer
-    if last is not None and last.is_op("Mod") and not last.attribute("fmod", 0):
+    if (
+        last is not None
+        and last.is_op("Mod")
+        and not (last.op.references or last.attribute("fmod", 0))
+    ):
         modulus = number_of(last.operand(1))
         if elem_type in INTEGER_BITS and modulus is not None and modulus > 1:
             options.append(Coding(SUMS, modulus=int(modulus)))
-    return [*options, Coding(_LARGEST, from_0=True)] if elem_type in IEEE_FLOATS else options
+    return (
+        [*options, Coding(LARGEST_PRODUCTS, from_0=True)] if elem_type in IEEE_FLOATS else options
+    )
 
 
 def product_of(coding: Coding, value: Value) -> Value:
@@ -192,8 +196,10 @@ class Check:
         limit = _largest(self._recurrence.state_fact.elem_type)
         first = max(map(abs, self._extents.of(state.initial)))
         most = max(first, modulus - 1)
+        # Numbers without a sign wrap below 0.
+        differences = ("Neg", "Sub") if self._extents.is_signed(state.initial) else ()
         for node in nodes:
-            if not node.is_op(*ELEMENTS, *_SUMS, "Mul", "Concat", "Neg", "Sub", "Where"):
+            if not node.is_op(*ELEMENTS, *_SUMS, *differences, "Mul", "Concat", "Where"):
                 return False
             read = [value for value in others if value in node.inputs]
             ends = [max(map(abs, self._extents.of(value))) for value in read]
@@ -220,9 +226,7 @@ def _is_question(node: Node) -> bool:
     """Test for an operator that tells whether a count is 0."""
     if node.is_op("Sign"):
         return True
-    numbers = [
-        number_of(v) if v is not None and v.constant is not None else None for v in node.inputs
-    ]
+    numbers = [None if v is None else number_of(v) for v in node.inputs]
     if node.is_op("Less", "LessOrEqual"):
         numbers.reverse()
     if len(numbers) < 2 or numbers[1] is None:

@@ -47,11 +47,13 @@ class Semiring:
     is_ordered: bool = False
 
 
+CHOICES = Semiring("Max", "Min", NUMBERS)
+LARGEST_PRODUCTS = Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True)
 SUMS = Semiring("Add", "Mul", NUMBERS, rounds=True)
 TRUTH = Semiring("Xor", "And", (_TYPES.BOOL,))
 LOGARITHMS = Semiring("LogSumExp", "Add", IEEE_FLOATS, rounds=True)
 SEMIRINGS = (
-    Semiring("Max", "Min", NUMBERS),
+    CHOICES,
     Semiring("Min", "Max", NUMBERS),
     TRUTH,
     Semiring("Or", "And", (_TYPES.BOOL,)),
@@ -61,7 +63,7 @@ SEMIRINGS = (
     SUMS,
     Semiring("Max", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
     Semiring("Min", "Add", (*IEEE_FLOATS, _TYPES.INT64), rounds=True),
-    Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
+    LARGEST_PRODUCTS,
     Semiring("Min", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True),
     LOGARITHMS,
 )

@@ -48,8 +48,11 @@ BODIES = {
 
 
 def text_of(state, body):
-    first = "1, 4, 2" if state == "int64" else "1, 0, 0"
-    return TEXT.replace("BODY", body).replace("STATE", state).replace("FIRST", first)
+    first = "1, 4, 2" if state.endswith("int64") else "1, 0, 0"
+    text = TEXT.replace("BODY", body).replace("STATE", state).replace("FIRST", first)
+    for name in ("int64 five", "int64[3] e") if state == "uint64" else ():
+        text = text.replace(name, f"u{name}")
+    return text
 
 
 def feeds(length):
@@ -83,6 +86,7 @@ def test_products_of_coded_matrices(what):
     ("int64", "a = Cast <to = 7> (w) p = MatMul (s, a) t = Mod (p, five)"),  # may wrap
     ("int64", RESTS + "t = Mod (p, big)"),
     ("int64", RESTS + "t = Mod <fmod = 1> (p, five)"),
+    ("uint64", RESTS.replace("7", "13") + "o = Sub (p, e) t = Mod (o, five)"),  # below 0 it wraps
     ("float", "u = Unsqueeze (s, last) p = Mul (u, w) t = ReduceMax <keepdims = 0> (p, first)"),
 )  # fmt: skip
 def test_another_question_or_other_numbers(state, body):
