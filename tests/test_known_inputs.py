@@ -6,8 +6,7 @@ import pytest
 import straightline as sl
 from harness import assert_equal, op_types, run_in_onnxruntime
 
-SAMPLE_RATE = """
-<ir_version: 8, opset_import: ["" : 17]>
+SAMPLE_RATE = """<ir_version: 8, opset_import: ["" : 17]>
 vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}> {
    is_wide = Equal (sr, wide)
    frames = If (is_wide) <
@@ -16,8 +15,7 @@ vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}> {
    >
 }"""
 
-SQUEEZE = """
-<ir_version: 8, opset_import: ["" : 17]>
+SQUEEZE = """<ir_version: 8, opset_import: ["" : 17]>
 exported (float[batch,channels,width] x) => (float[] y) <int64 one = {1}, int64[1] axes = {1}> {
    shape = Shape (x)
    size = Gather <axis = 0> (shape, one)
@@ -29,8 +27,7 @@ exported (float[batch,channels,width] x) => (float[] y) <int64 one = {1}, int64[
 }"""
 
 
-EMPTY_BATCH = """
-<ir_version: 8, opset_import: ["" : 17]>
+EMPTY_BATCH = """<ir_version: 8, opset_import: ["" : 17]>
 pooled (float[N,3] x) => (float[C] y) <int64 none = {0}> {
    shape = Shape (x)
    rows = Gather (shape, none)
@@ -122,8 +119,7 @@ def test_a_smaller_least_size_decides_nothing():
     assert op_types(sl.rewrite(model, dims={"N": ">=2"}, verify=True)) == ["ReduceMax"]
 
 
-GUARDED_CELL = """
-<ir_version: 8, opset_import: ["" : 17]>
+GUARDED_CELL = """<ir_version: 8, opset_import: ["" : 17]>
 steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
    <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0},
     int64[1] width = {4}> {

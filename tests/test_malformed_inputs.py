@@ -12,14 +12,12 @@ from straightline.cli.commands import app
 from tables import table
 from typer.testing import CliRunner
 
-TEXT = """
-<ir_version: 8, opset_import: ["": 17]>
+TEXT = """<ir_version: 8, opset_import: ["": 17]>
 main (int64 n, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     y = Loop(n, , x) <body = iteration (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
         more = Identity(go) u = Add(v, w)
     }>
-}
-"""
+}"""
 
 
 def run(*arguments: object) -> Any:

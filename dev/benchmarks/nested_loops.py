@@ -11,8 +11,7 @@ import onnx
 import onnx.parser
 import straightline as sl
 
-MODEL = """
-<ir_version: 8, opset_import: ["" : 17]>
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
 nested (float[2] x) => (float[2] y) <int64 n = {%d}> {
    y = Loop (n, , x) <body = outer (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
       r = Loop (i, , a) <body = inner (int64 j, bool d, float[2] b) => (bool d, float[2] s) {

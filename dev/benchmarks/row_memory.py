@@ -37,8 +37,7 @@ BODIES = {
     "costly": "a = Mul (w, f) b = Tanh (a) c = Exp (b) r = ReduceMax <keepdims = 0> (c)",
 }
 
-TEXT = """
-g (float[N, 4] x, float[{width}] w, int64 n) => (float[Q] y)
+TEXT = """g (float[N, 4] x, float[{width}] w, int64 n) => (float[Q] y)
    <bool yes = {{1}}, int64 zero = {{0}}> {{
    y = Loop (n, yes) <body = b (int64 i, bool ci) => (bool co, float r) {{
       co = Identity (ci) e = Gather (x, i) f = Gather (e, zero) {body} }}>

@@ -9,8 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 LARGEST = 8_000
 """Larger models take too long for what they add."""
 
-LOOPS = """
-<ir_version: 10, opset_import: ["": 21], producer_name: "seed">
+LOOPS = """<ir_version: 10, opset_import: ["": 21], producer_name: "seed">
 main (bool c, int64 n, float[N, 3] x) => (float[N, 3] y, float[M, 3] all, float[N, 3] z)
 <int64 three = {3}, bool yes = {1}, float[3] w = {1, 2, 3}, int64[1] zero = {0}> {
     y, all = Loop(three, yes, x) <body = outer (int64 i, bool go, float[N, 3] v) =>
@@ -34,10 +33,8 @@ main (bool c, int64 n, float[N, 3] x) => (float[N, 3] y, float[M, 3] all, float[
                          else_branch = b () => (float[N, 3] r) { r = Identity(x) }>
         }
     >
-}
-"""
-SCANS = """
-<ir_version: 8, opset_import: ["": 17]>
+}"""
+SCANS = """<ir_version: 8, opset_import: ["": 17]>
 main (float[3] s, float[2, 3] x, float[3, 2] z) => (float[3] y, float[2, 3] all, float[3, 2] last) {
     y, all = Scan <num_scan_inputs = 2, scan_input_axes = [0, 1], scan_input_directions = [0, 1],
         scan_output_axes = [0], scan_output_directions = [1], body = step
@@ -48,18 +45,14 @@ main (float[3] s, float[2, 3] x, float[3, 2] z) => (float[3] y, float[2, 3] all,
     }> (s, x, z)
     last = Scan <num_scan_inputs = 1, scan_output_axes = [-1], body = plain
         (float[3] e) => (float[3] o) { o = Exp(e) }> (x)
-}
-"""
-SCAN_8 = """
-<ir_version: 3, opset_import: ["": 8]>
+}"""
+SCAN_8 = """<ir_version: 3, opset_import: ["": 8]>
 main (int64[2] lengths, float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 3] all) {
     y, all = Scan <num_scan_inputs = 1, directions = [1], body = step
         (float[3] a, float[3] e) => (float[3] b, float[3] o) { b = Add(a, e) o = Neg(b) }>
         (lengths, s, x)
-}
-"""
-FUNCTIONS = """
-<ir_version: 10, opset_import: ["": 18, "own": 1]>
+}"""
+FUNCTIONS = """<ir_version: 10, opset_import: ["": 18, "own": 1]>
 main (float[2, 3] x, bool c) => (float[2, 3] y, float[4, 3] z, float[2, 3] w) {
     y = own.Twice <iterations = 2, by = 1.5> (x)
     z = own.Join <axis = 0> (y, x)
@@ -84,10 +77,8 @@ Join <axis> (a, b) => (y) { y = Concat <axis: int = @axis> (a, b) }
 Pick (a, c, d) => (r) {
     h = Clip(a, d)
     r = If(c) <then_branch = t () => (p) { p = Exp(h) }, else_branch = e () => (q) { q = Abs(h) }>
-}
-"""
-SEQUENCES = """
-<ir_version: 9, opset_import: ["": 19]>
+}"""
+SEQUENCES = """<ir_version: 9, opset_import: ["": 19]>
 main (float[4, 3] x, int64 n, seq(float[2]) given, optional(float[2]) maybe)
     => (float[K, 3] y, float[2] first, int64 count, bool has, seq(float[3]) rows, float[2] some)
 <int64 one = {1}, int64[2] sizes = {1, 3}, int64 zero = {0}> {
@@ -107,10 +98,8 @@ main (float[4, 3] x, int64 n, seq(float[2]) given, optional(float[2]) maybe)
         row = Gather <axis = 0> (x, i)
         t = SequenceInsert(s, row)
     }>
-}
-"""
-SHAPES = """
-<ir_version: 8, opset_import: ["": 13]>
+}"""
+SHAPES = """<ir_version: 8, opset_import: ["": 13]>
 main (float[2, N] x, float[2, N] unused) => (float[2, N] y, float[1, 2] z) <int64[1] at = {0}> {
     shape = Shape(x)
     rows = Gather <axis = 0> (shape, at)
@@ -126,10 +115,8 @@ main (float[2, N] x, float[2, N] unused) => (float[2, N] y, float[1, 2] z) <int6
     best, which = TopK <axis = -1, largest = 0> (x, at)
     u = Upsample <mode = "nearest"> (x, half)
     left = Unsqueeze(x, at)
-}
-"""
-OLD = """
-<ir_version: 3, opset_import: ["": 7]>
+}"""
+OLD = """<ir_version: 3, opset_import: ["": 7]>
 main (int64 n, bool c, float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y, float[1, 8] z) {
     b = BatchNormalization <epsilon = 0.1> (x, s, s, s, s)
     y = Loop(n, c, b) <body = t (int64 i, bool g, float[1, 2, 4, 4] v) =>
@@ -142,8 +129,7 @@ main (int64 n, bool c, float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y, float[1, 8]
     d, k = Dropout <ratio = 0.5> (f)
     z = Cast <to = 1> (d)
     up = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)
-}
-"""
+}"""
 
 
 def extras() -> onnx.ModelProto:

@@ -15,15 +15,13 @@ from typer.testing import CliRunner
 from wrong_passes import Breaking
 
 SIZE = 600
-TEXT = """
-<ir_version: 8, opset_import: ["" : 17]> g (float[600] x) => (float[600] y) {
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[600] x) => (float[600] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[600] a) => (bool d, float[600] e) {
         d = Identity (c)
         e = Add (a, w)
     }>
-}
-"""
+}"""
 COMMANDS = [("rewrite",), ("convert", "--opset", "18")]
 
 

@@ -58,8 +58,7 @@ UNROLLED = """
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
             d = Identity (c) e = Add (a, a)
         }>
-    }
-"""
+    }"""
 
 
 class KeepNodes(passes.Pass):

@@ -15,13 +15,11 @@ from straightline.verification.runs.options import VerifyOptions
 from straightline.version_converter import ConversionError
 from wrong_passes import Negating
 
-SEQUENCE = """
-    <ir_version: 8, opset_import: ["": 17]>
+SEQUENCE = """<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x, float[2] y, int64 k) => (float[2] b) {
         s = SequenceConstruct (x, y)
         b = SequenceAt (s, k)
-    }
-"""
+    }"""
 X, Y = np.array([0.5, -2.0], np.float32), np.array([3.0, 4.0], np.float32)
 
 
@@ -57,14 +55,12 @@ def test_without_rewriting_it_stays_and_cannot_be_converted() -> None:
 
 
 def test_a_convertible_model_is_not_rewritten() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y) <bool yes = {1}> {
             y = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
-        }
-    """
+        }"""
     made = converted_job(parsed(text), 10)
     assert made.converted.remarks == ()
     assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
@@ -91,8 +87,7 @@ def test_the_reason_for_which_something_was_not_rewritten_is_told() -> None:
 
 def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
     """All iterations at once take a GatherND that opset 11 lacks; unrolled they take Gathers."""
-    proto = parsed("""
-        <ir_version: 8, opset_import: ["": 17]>
+    proto = parsed("""<ir_version: 8, opset_import: ["": 17]>
         g (float[2, 4] x, int64[2, 1] at) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
             e = SequenceEmpty ()
             s = Loop (n, yes, e) <
@@ -103,8 +98,7 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
                     s1 = SequenceInsert (s0, v)
                 }>
             b = ConcatFromSequence <axis = 0> (s)
-        }
-    """)
+        }""")
     for target, op_types in ((12, {"GatherND"}), (10, {"Gather", "Concat"})):
         made = convert_version(proto, target, verify=True)
         assert isinstance(made, onnx.ModelProto)
@@ -114,25 +108,21 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
 
 
 def test_shapes_are_known_to_the_conversion() -> None:
-    proto = parsed("""
-        <ir_version: 8, opset_import: ["": 17]>
+    proto = parsed("""<ir_version: 8, opset_import: ["": 17]>
         g (float[N, 2] x) => (float[M, 2] y) {
             length = Shape <end = 1> (x)
             y, places = TopK <axis = 0> (x, length)
-        }
-    """)
+        }""")
     assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
     assert convert_version(proto, 8, shapes={"x": (3, None)}, verify=True)
     with pytest.raises(BindingError, match="has no input 'n'"):
         convert_version(proto, 8, shapes={"n": (3,)})
 
 
-DEFAULT = """
-    <ir_version: 8, opset_import: ["": 13]>
+DEFAULT = """<ir_version: 8, opset_import: ["": 13]>
     g (float[N, 3] x, int64[1] k) => (float[M, 3] y) <int64[1] k = {1}> {
         y, places = TopK <axis = 0> (x, k)
-    }
-"""
+    }"""
 
 
 def test_defaults_are_constants_where_they_are_frozen() -> None:
@@ -182,15 +172,13 @@ def test_the_first_of_several_obstacles_is_reported() -> None:
 
 def test_a_rewritten_operator_does_not_stop_the_search() -> None:
     """The Optional is rewritten on the way to 11, at which the sequence is stuck."""
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, int64 k) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
             s = SequenceConstruct (x, v)
             y = SequenceAt (s, k)
-        }
-    """
+        }"""
     assert failed(parsed(text), 9).reached == 11
     assert failed(parsed(text), 9, rewrite=False).reached == 15
 
@@ -202,19 +190,15 @@ def test_a_model_that_cannot_leave_its_opset() -> None:
 
 
 def test_on_the_way_up_it_is_the_highest() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 9]>
-        g (float[2] x) => (float[2] y) { y = Nothing (x) }
-    """
+    text = """<ir_version: 8, opset_import: ["": 9]>
+        g (float[2] x) => (float[2] y) { y = Nothing (x) }"""
     error = failed(parsed(text), 13)
     assert error.reached is None
     assert "it reaches no other; blocking the next: Nothing" in error.message
-    text = """
-        <ir_version: 8, opset_import: ["": 11]>
+    text = """<ir_version: 8, opset_import: ["": 11]>
         g (float[1, 1, 2, 2] x, float[8] r, float[4] s) => (float[1, 1, M, N] y) {
             y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s)
-        }
-    """
+        }"""
     error = failed(parsed(text), 18)
     assert error.reached == 12
     assert "the highest opset that it reaches is 12; blocking the next: Resize" in str(error)
@@ -223,14 +207,12 @@ def test_on_the_way_up_it_is_the_highest() -> None:
 
 def test_a_function_that_is_written_in_another_opset_counts() -> None:
     """The function is below the opset that the main graph reaches, and must come up to it."""
-    text = """
-        <ir_version: 8, opset_import: ["": 21, "local": 1]>
+    text = """<ir_version: 8, opset_import: ["": 21, "local": 1]>
         g (float[2, 3] x, string[2] p, string[2] q) => (float[2, 3] y, bool[2] e) {
             y = local.double (x)
             e = Equal (p, q)
         }
-        <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }
-    """
+        <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }"""
     assert failed(parsed(text), 9).reached == 19
     assert convert_version(parsed(text), 19)
     assert failed(parsed(text.replace("Add (p, p)", "Nothing (p)")), 9).reached is None
@@ -251,8 +233,7 @@ def test_a_model_from_a_file(tmp_path: Path) -> None:
 
 # After passes ----------------------------------------------------------------------------------
 
-LOOP = """
-    <ir_version: 8, opset_import: ["": 17]>
+LOOP = """<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x, float[2] y, int64 k) => (float[2] b, float[2] u) <int64 n = {2}, bool go = {1}> {
         s = SequenceConstruct (x, y)
         b = SequenceAt (s, k)
@@ -261,8 +242,7 @@ LOOP = """
                 d = Identity (c)
                 w = Exp (v)
             }>
-    }
-"""
+    }"""
 
 
 def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:

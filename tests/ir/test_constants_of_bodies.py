@@ -13,8 +13,7 @@ from straightline.passes.manager import registry
 from straightline.passes.manager.pipeline_parser import parse_pipeline
 from tables import table
 
-LOOP = """
-<ir_version: 3, opset_import: ["" : 8]>
+LOOP = """<ir_version: 3, opset_import: ["" : 8]>
 g (float[3] x, int64 n, bool c) => (float[3] y, float[k, 1, 3] z) {
   y, z = Loop (n, c, x) <body = b
     (int64 i, bool go, float[3] s, int64[2] shape = {1, 3}, float[3] w = {1, 2, 3})
@@ -23,18 +22,14 @@ g (float[3] x, int64 n, bool c) => (float[3] y, float[k, 1, 3] z) {
     t = Add (s, w)
     u = Reshape (t, shape)
   }>
-}
-"""
-IF = """
-<ir_version: 3, opset_import: ["" : 8]>
+}"""
+IF = """<ir_version: 3, opset_import: ["" : 8]>
 g (bool c, float[3] x) => (float[3] y) {
   y = If (c) <
     then_branch = yes (float[3] w = {1, 2, 3}) => (float[3] p) { p = Add (x, w) },
     else_branch = no (float[3] w = {4, 5, 6}) => (float[3] q) { q = Add (x, w) }>
-}
-"""
-SCAN_8 = """
-<ir_version: 3, opset_import: ["" : 8]>
+}"""
+SCAN_8 = """<ir_version: 3, opset_import: ["" : 8]>
 g (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 1, 3] z) {
   y, z = Scan <num_scan_inputs = 1, body = b
     (float[3] a, float[3] e, float[3] w = {1, 2, 3}, int64[2] shape = {1, 3})
@@ -43,10 +38,8 @@ g (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 1, 3] z) {
     t = Mul (v, w)
     u = Reshape (t, shape)
   }> (, s, x)
-}
-"""
-SCAN_9 = """
-<ir_version: 3, opset_import: ["" : 9]>
+}"""
+SCAN_9 = """<ir_version: 3, opset_import: ["" : 9]>
 g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 1, 3] z) {
   y, z = Scan <num_scan_inputs = 1, body = b
     (float[3] a, float[3] e, float[3] w = {1, 2, 3}, int64[2] shape = {1, 3})
@@ -55,10 +48,8 @@ g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 1, 3] z) {
     t = Mul (v, w)
     u = Reshape (t, shape)
   }> (s, x)
-}
-"""
-NESTED = """
-<ir_version: 3, opset_import: ["" : 8]>
+}"""
+NESTED = """<ir_version: 3, opset_import: ["" : 8]>
 g (float[3] x, int64 n, bool c) => (float[3] y) {
   y = Loop (n, c, x) <body = b
     (int64 i, bool go, float[3] s, bool yes = {1}, int64 two = {2}, float[3] w = {1, 2, 3})
@@ -75,8 +66,7 @@ g (float[3] x, int64 n, bool c) => (float[3] y) {
     }>
     t = Identity (r)
   }>
-}
-"""
+}"""
 
 
 FLOATS = np.array([1.0, -2.0, 3.0], np.float32)
@@ -87,8 +77,7 @@ _IF_4 = IF.replace("ir_version: 3", "ir_version: 4").replace('["" : 8]', '["" : 
 _SCAN_8_4 = SCAN_8.replace("ir_version: 3", "ir_version: 4")
 _SCAN_9_4 = SCAN_9.replace("ir_version: 3", "ir_version: 4")
 _NESTED_4 = NESTED.replace("ir_version: 3", "ir_version: 4")
-_ANYWHERE = """
-<ir_version: 4, opset_import: ["" : 9]>
+_ANYWHERE = """<ir_version: 4, opset_import: ["" : 9]>
 g (float[3] x, int64 n, bool c) => (float[3] y) {
   y = Loop (n, c, x) <body = b
     (float[3] w = {1, 2, 3}, int64 i, bool go, float[3] v = {3, 4, 5}, float[3] s)
@@ -97,10 +86,8 @@ g (float[3] x, int64 n, bool c) => (float[3] y) {
     a = Mul (s, v)
     t = Sub (a, w)
   }>
-}
-"""
-_IN_A_FUNCTION = """
-<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
+}"""
+_IN_A_FUNCTION = """<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
 g (float[3] x, int64 n, bool c) => (float[3] y) { y = own.f (x, n, c) }
 <opset_import: ["" : 13], domain: "own">
 f (x, n, c) => (y) {
@@ -109,8 +96,7 @@ f (x, n, c) => (y) {
     more = Identity (go)
     t = Add (s, w)
   }>
-}
-"""
+}"""
 LATER = {
     "loop-4": (_LOOP_4, LOOP_FEEDS),
     "loop-8": (_LOOP_8, LOOP_FEEDS),
@@ -231,32 +217,27 @@ def test_conversion(text: str, target: int) -> None:
 def test_unrolled() -> None:
     assert_rewrites(
         UnrollLoops(),
-        """
-        <ir_version: 3, opset_import: ["" : 8]>
+        """<ir_version: 3, opset_import: ["" : 8]>
         g (float[3] x, int64 n = {2}, bool c = {1}) => (float[3] y) {
           y = Loop (n, c, x) <body = b
             (int64 i, bool go, float[3] s, float[3] w = {1, 2, 3}) => (bool more, float[3] t) {
             more = Identity (go)
             t = Add (s, w)
           }>
-        }
-        """,
-        """
-        <ir_version: 3, opset_import: ["" : 8]>
+        }""",
+        """<ir_version: 3, opset_import: ["" : 8]>
         g (float[3] x, int64 n = {2}, bool c = {1}) => (float[3] y) {
           w = Constant <value = float[3] w {1, 2, 3}> ()
           t_0 = Add (x, w)
           y = Add (t_0, w)
-        }
-        """,
+        }""",
         [{"x": FLOATS}],
     )
 
 
 def test_a_copied_body_lists_its_constants_again() -> None:
     """As Constant nodes of opset 8 the integers would have to be floats."""
-    before = """
-      <ir_version: 3, opset_import: ["" : 8]>
+    before = """<ir_version: 3, opset_import: ["" : 8]>
       g (float[3] x, int64 n = {2}, bool c = {1}, int64 m) => (float[3] y) {
         y = Loop (n, c, x) <body = b (int64 i, bool go, float[3] s) => (bool more, float[3] t) {
           more = Identity (go)
@@ -269,8 +250,7 @@ def test_a_copied_body_lists_its_constants_again() -> None:
             t2 = Add (s2, o)
           }>
         }>
-      }
-    """
+      }"""
     result = run_passes(before, UnrollLoops(), feeds=[{"x": FLOATS, "m": np.array(2)}])
     bodies = bodies_of(result.model)
     assert len(bodies) == 2

@@ -123,11 +123,9 @@ def test_a_default_stays_the_default_of_its_input() -> None:
 
 
 def test_a_function_of_its_own() -> None:
-    given = ir.parse("""
-        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+    given = ir.parse("""<ir_version: 8, opset_import: ["": 17, "local": 1]>
         g (float[2] x) => (float[2] y) { y = local.f <k = 2> (x) }
-        <domain: "local", opset_import: ["": 16, "com.e": 3]> f <k> (a) => (b) { b = Neg (a) }
-    """)
+        <domain: "local", opset_import: ["": 16, "com.e": 3]> f <k> (a) => (b) { b = Neg (a) }""")
     (function,) = given.functions.values()
     copy = copy_function(function)
     assert copy.key == function.key and copy.opset_imports == {"": 16, "com.e": 3}
@@ -137,11 +135,9 @@ def test_a_function_of_its_own() -> None:
 
 
 def test_a_model_with_functions_and_listed_constants_is_written_the_same() -> None:
-    called = ir.parse("""
-        <ir_version: 8, opset_import: ["": 17, "local": 1]>
+    called = ir.parse("""<ir_version: 8, opset_import: ["": 17, "local": 1]>
         g (float[2] x) => (float[2] y) { y = local.f (x) }
-        <domain: "local", opset_import: ["": 16]> f (a) => (b) { b = Neg (a) }
-    """)
+        <domain: "local", opset_import: ["": 16]> f (a) => (b) { b = Neg (a) }""")
     old = onnx.parser.parse_model("""<ir_version: 3, opset_import: ["": 8]>
         g (float[2] x, bool c) => (float[2] y) {
           y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },

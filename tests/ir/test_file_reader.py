@@ -11,16 +11,14 @@ from straightline import ir
 from straightline.ir import LoadError, file_reader
 from straightline.ir.file_reader import folder_of, is_descriptor, open_regular, read_bytes
 
-TEXT = """
-<ir_version: 8, opset_import: ["": 17]>
+TEXT = """<ir_version: 8, opset_import: ["": 17]>
 g (float[2] x) => (float[2] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
         e = Add (a, a)
     }>
-}
-"""
+}"""
 CONTENT = onnx.parser.parse_model(TEXT).SerializeToString()
 
 

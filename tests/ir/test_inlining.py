@@ -6,8 +6,7 @@ import pytest
 from straightline import ir
 from straightline.ir import Graph, GraphError, Model, Node, Template, Tensor, Value
 
-LOOP = """
-<ir_version: 10, opset_import: ["": 21]>
+LOOP = """<ir_version: 10, opset_import: ["": 21]>
 main (float[3] x, bool c) => (float[3] y) <int64 M = {3}, float[3] k = {1, 1, 1}> {
     y = Loop (M, , x) <
         body = body (int64 i, bool go, float[3] state) => (bool more, float[3] next)
@@ -25,8 +24,7 @@ main (float[3] x, bool c) => (float[3] y) <int64 M = {3}, float[3] k = {1, 1, 1}
             >
         }
     >
-}
-"""
+}"""
 
 
 def parse(text: str = LOOP) -> tuple[Model, Node, Graph]:

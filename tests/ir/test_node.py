@@ -54,8 +54,7 @@ def test_the_graph_is_that_of_the_definition() -> None:
     assert node.output().graph is None
 
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21, "own": 1]>
+TEXT = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
 main (bool c, float[3] x) => (float[3] y) {
     [outer] y = If (c) <
         then_branch = yes () => (float[3] p) {
@@ -67,8 +66,7 @@ main (bool c, float[3] x) => (float[3] y) {
         else_branch = no () => (float[3] q) { q = Neg(x) }
     >
 }
-<domain: "own", opset_import: ["": 21]> f (x, n, c) => (y) { [inside] y = Neg(x) }
-"""
+<domain: "own", opset_import: ["": 21]> f (x, n, c) => (y) { [inside] y = Neg(x) }"""
 
 
 def test_paths_name_the_nodes_around() -> None:

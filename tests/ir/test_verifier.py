@@ -7,16 +7,14 @@ from straightline import ir
 from straightline.ir import Annotation, Model, ModelError, Node, Tensor, Value, verify
 from straightline.ir.node import write_inputs, write_outputs
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
+TEXT = """<ir_version: 10, opset_import: ["": 21]>
 main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     a = Add(x, w)
     y = If (c) <
         then_branch = yes () => (float[3] p) { p = Relu(a) },
         else_branch = no () => (float[3] q) { q = Neg(a) }
     >
-}
-"""
+}"""
 Break = Callable[[Model], object]
 
 
@@ -147,11 +145,9 @@ def test_a_broken_graph_is_found(change: Break) -> None:
 
 
 def test_functions_are_checked_too() -> None:
-    model = ir.parse("""
-        <ir_version: 10, opset_import: ["": 21, "own": 1]>
+    model = ir.parse("""<ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (float[3] x) => (float[3] y) { y = own.f(x) }
-        <domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }
-        """)
+        <domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }""")
     verify(model)
     (function,) = model.functions.values()
     function.graph.output_infos = (onnx.ValueInfoProto(),) * 2

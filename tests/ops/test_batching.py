@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from harness import as_model
-from loops import HEAD, op_types
+from harness import HEAD, as_model
+from loops import op_types
 from straightline.facts.polynomial import Dimension
 from straightline.ops.batching import Extent, Quotient
 from tables import table

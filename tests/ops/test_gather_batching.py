@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, assert_vectorizes, loop, numbers, vectorized, why_kept
 
 DECLARED = "float[N, 4, 3] x, float[9, 3] t, int64[N, 2] p, int64 n"
@@ -179,7 +179,7 @@ HEADS = """g (float[T, 12, 2] x) => (float[C, T, 4, 2] y) <bool yes = {1}, int64
 
 @pytest.mark.parametrize(("count", "is_whole"), [("3", True), ("2", False), ("0", False)])
 def test_parts_of_a_whole_axis_are_a_reshape(count, is_whole):
-    before = as_model(HEAD + HEADS.replace("COUNT", count))
+    before = as_model(HEADS.replace("COUNT", count))
     result = vectorized(before).model
     kinds = set(op_types(result.graph))
     assert "Loop" not in kinds

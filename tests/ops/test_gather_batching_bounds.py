@@ -2,7 +2,6 @@
 
 import pytest
 from harness import as_model
-from loops import HEAD
 from straightline.ops import gather_batching
 from straightline.ops.batching import Kind
 from straightline.ops.gather_batching import bounds_kind
@@ -59,5 +58,5 @@ def test_kinds(body, kind, monkeypatch):
         return found[-1]
 
     monkeypatch.setattr(gather_batching, "bounds_kind", read)
-    vectorized(as_model(HEAD + TEXT.format(body=body)))
+    vectorized(as_model(TEXT.format(body=body)))
     assert found[:1] == [kind]

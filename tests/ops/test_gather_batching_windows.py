@@ -6,7 +6,7 @@ as are asked for."""
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference
 from vectorized import assert_same, numbers, vectorized
 
@@ -49,7 +49,7 @@ GONE = {
 @pytest.mark.parametrize("what", GONE)
 def test_windows_that_must_be_whole(what):
     form, start, body = GONE[what]
-    model = as_model(HEAD + TEXT.format(**form, start=start, body=body))
+    model = as_model(TEXT.format(**form, start=start, body=body))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     ran = 0
@@ -76,7 +76,7 @@ KEPT = {
 
 @pytest.mark.parametrize("what", KEPT)
 def test_windows_that_may_be_short(what):
-    model = as_model(HEAD + TEXT.format(**ONE, start=ON, body=KEPT[what]))
+    model = as_model(TEXT.format(**ONE, start=ON, body=KEPT[what]))
     result = vectorized(model)
     assert "Loop" in op_types(result.model.graph)
     for length in (3, 4):

@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference
 from vectorized import assert_same, numbers, vectorized
 
@@ -50,7 +50,7 @@ def model_of(form, body):
     text = TEXT.format(**form, body=body).replace(
         "int64 two", "float zero = {0}, int64[1] one = {1}, int64 two"
     )
-    return as_model(HEAD + text)
+    return as_model(text)
 
 
 def sizes_of(form, length):
@@ -89,7 +89,7 @@ def test_padding_that_the_model_has_counts(known):
     text = TEXT.format(**{**ROWS, "shape": "4, 2" if known else "N, 2"}, body=least)
     text = text.replace("int64 two", "int64[4] pads = {0, 0, 2, 0}, int64 two")
     text = text.replace("z = Loop", "padded = Pad (x, pads) z = Loop")
-    model = as_model(HEAD + text.replace("Slice (x", "Slice (padded"))
+    model = as_model(text.replace("Slice (x", "Slice (padded"))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for n in (1, 3, 6):
@@ -121,7 +121,7 @@ def test_a_sum_and_a_mean_of_nothing_are_zero(kind, form, keepdims):
     text = TEXT.replace("[M, {row}]", "[M, {whole}]").replace("float[{row}] r", "float[{whole}] r")
     if not row:
         text = text.replace("[M, {whole}]", "[M]").replace("float[{whole}] r", "float r")
-    model = as_model(HEAD + text.format(**form, body=body, whole=", ".join(row)))
+    model = as_model(text.format(**form, body=body, whole=", ".join(row)))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, n in ((0, 2), (1, 3), (2, 6)):
@@ -144,7 +144,7 @@ def test_windows_whose_other_axis_changes(what):
     )
     if "Squeeze" in MOVED[what]:
         text = text.replace("[M, K] z", "[M] z").replace("[K] r", " r")
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, n in ((3, 1), (5, 3), (6, 2), (0, 3), (4, 0)):
@@ -167,7 +167,7 @@ def test_windows_that_either_end_cuts(what, kind):
     listed = f"<axes = [{form['axis']}], keepdims = 0> (part)"
     body = f"r = Reduce{kind} {listed}".replace("ReduceSum", "ReduceMean")
     text = TEXT.replace("int64 n)", "int64 n, int64 hop)").format(**form, body=body)
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, hop in itertools.product((0, 1, 2, 3, 4, 9), (-4, -1, 0, 2, 5)):
@@ -184,7 +184,7 @@ def test_parts_of_windows_fit_or_fail():
     text = TEXT.format(**{**ROWS, "row": "K, 2"}, body=body).replace(
         "int64 two", "int64[1] one = {1}, int64[1] width2 = {2}, int64 two"
     )
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, n in ((3, 1), (4, 2), (9, 7), (2, 1), (1, 1), (0, 2), (5, 0)):
@@ -197,8 +197,7 @@ def test_parts_of_windows_fit_or_fail():
 
 def test_integers_are_blocks_of_any_sizes():
     model = as_model(
-        HEAD
-        + """g (int64[N] x, int64 n) => (int64[M] z) <int64[1] at = {0}, int64[1] width = {3},
+        """g (int64[N] x, int64 n) => (int64[M] z) <int64[1] at = {0}, int64[1] width = {3},
         bool yes = {1}> {
     z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
         c2 = Identity (c) s1 = Unsqueeze (i, at) t1 = Add (s1, width)
@@ -216,7 +215,7 @@ def test_the_window_as_another_output():
     z, m = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[K] part, float r) {
         c2 = Identity (c) s1 = Unsqueeze (i, at) t1 = Add (s1, width)
         part = Slice (x, s1, t1, at) r = ReduceSum <keepdims = 0> (part, at) }> }"""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph)
     for length, n in ((3, 1), (5, 3), (6, 2), (2, 1), (0, 3), (4, 0)):

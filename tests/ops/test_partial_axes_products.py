@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g (float[N, 2] x, int64 n) => (float[M, {row}] z) <int64[1] at = {{0}},
@@ -22,7 +22,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_products(name):
     row, body = FORMS[name]
-    model = as_model(HEAD + TEXT.format(row=row, body=body))
+    model = as_model(TEXT.format(row=row, body=body))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for length, n in ((5, 5), (3, 1), (2, 2), (4, 0)):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g (float[N, 2] x, int64 n) => (float[M, 2] z) <int64[1] at = {{0}}, int64[1] k1 = {{1}},
@@ -21,7 +21,7 @@ def test_parts(kind, bounds):
     """Windows of three rows, which the end cuts, and prefixes."""
     axes, given = ("", "part, at") if kind == "Sum" else ("axes = [0], ", "part")
     body = f"r = Reduce{kind} <{axes}keepdims = 0> ({given})"
-    model = as_model(HEAD + TEXT.format(width=3, bounds=bounds, body=body))
+    model = as_model(TEXT.format(width=3, bounds=bounds, body=body))
     result = vectorized(model)
     loops = [node for node in result.model.graph.node if node.op_type == "Loop"]
     assert all(node.attribute[0].g.name == "doubling" for node in loops), result.remarks
@@ -33,7 +33,7 @@ def test_a_reduction_of_the_other_axis_first():
     """Rows are reduced before their windows are joined."""
     body = "r = ReduceSum <keepdims = 0> (part)"
     text = TEXT.format(width=4, bounds="s1, t1, at", body=body).replace("[M, 2]", "[M]")
-    model = as_model(HEAD + text.replace("float[2] r", "float r"))
+    model = as_model(text.replace("float[2] r", "float r"))
     result = vectorized(model).model
     assert "Loop" not in op_types(result.graph)
     for length, n in ((7, 4), (3, 5), (0, 2)):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from tables import table
 from vectorized import assert_same, numbers, vectorized
 
@@ -71,7 +71,7 @@ GONE = {
 def model_of(form, body):
     form = {**form, "element": form["element"]}
     text = TEXT.format(**form, body=body)
-    return as_model(HEAD + text.replace("float[] r", "float r").replace("int64[] r", "int64 r"))
+    return as_model(text.replace("float[] r", "float r").replace("int64[] r", "int64 r"))
 
 
 @pytest.mark.sample(5)
@@ -137,8 +137,7 @@ def test_others_stay(what):
 def test_lengths_of_an_outer_loop_are_not_fixed():
     """In the inner loop the end is the start and a number, which the outer loop changes."""
     model = as_model(
-        HEAD
-        + """g (float[N] x, int64[K] w, int64 n, int64 m) => (float[M, L] z)
+        """g (float[N] x, int64[K] w, int64 n, int64 m) => (float[M, L] z)
         <int64[1] at = {0}, bool yes = {1}> {
     z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[L] r) {
         c2 = Identity (c) k = Gather (w, i)

@@ -4,8 +4,7 @@ import straightline as sl
 from straightline import ir
 from straightline.passes import FreezeInitializers, Pipeline
 
-TEXT = """
-<ir_version: 8, opset_import: ["" : 17]>
+TEXT = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x) => (float[2] y) <bool t = {1}> {
    y = If (t) <then_branch = p () => (float[2] r) { r = Neg (x) },
                else_branch = q () => (float[2] s) { s = Abs (x) }>

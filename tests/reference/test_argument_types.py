@@ -15,8 +15,7 @@ FUNCTION = """<domain: "my", opset_import: ["" : 18, "my" : 1]> F <axes> (p, k, 
   on = Constant <value = bool {{1}}> ()
   y = Loop (n, on) <body = b (int64 i, bool c) => (bool d, s) {{ d = Identity (c) {} }}> }}"""
 MAIN = """g (float[2, 3] x, float[M, 3] z, float[4] v, int64 n) => ({})
-  <int64[1] k = {{1}}> {{ {} }}
-"""
+  <int64[1] k = {{1}}> {{ {} }}"""
 FEEDS = {
     "x": np.ones((2, 3), np.float32),
     "z": np.ones((5, 3), np.float32),

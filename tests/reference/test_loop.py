@@ -10,8 +10,7 @@ M = {"m": np.array(4)}
 ON = {"on": np.array(True)}
 
 # Doubles the carried value in each iteration and stops once its sum is at least 100.
-COUNTING = """
-agraph (int64 m, bool c, float[2, 3] x) => (float[2, 3] y, float[t, 2, 3] all) {{
+COUNTING = """agraph (int64 m, bool c, float[2, 3] x) => (float[2, 3] y, float[t, 2, 3] all) {{
   y, all = Loop ({inputs}, x) <body = step (int64 i, bool go, float[2, 3] v)
     => (bool more, float[2, 3] w, float[2, 3] seen) {{
       two = Constant <value_float = 2.0> ()

@@ -181,13 +181,11 @@ def _declared(name: str, array: np.ndarray[Any, Any]) -> onnx.ValueInfoProto:
 
 def known_model(body: str, output: str, opset: int) -> onnx.ModelProto:
     """A model over inputs x, n and u of known shapes, with some constants."""
-    return onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": {opset}]>
+    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}]>
         g (float[2, 3] x, float[2, 3] n, float[1, 2, 3] u) => ({output} y)
         <float[3, 2] v = {{1, 2, 3, 4, 5, 6}}, float[3] w = {{1, 2, 3}},
          int64 zero = {{0}}, int64 seven = {{7}}, int64 two = {{2}}, float three = {{3}}>
-        {{ {body} }}
-    """)
+        {{ {body} }}""")
 
 
 def known_feeds() -> dict[str, Any]:

@@ -14,14 +14,15 @@ from straightline import ir, reference
 from straightline.facts.obstacle import Obstacle
 from straightline.passes import Pass, Pipeline, Result
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 
 
-def as_model(source: str | onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model of an ONNX text, of opset 17 without a header; a message comes back."""
+def as_model(source: str | onnx.ModelProto, opset: int = 17) -> onnx.ModelProto:
+    """Return the model of an ONNX text, of this opset without a header; a message comes back."""
     if not isinstance(source, str):
         return source
-    return onnx.parser.parse_model(source if source.lstrip().startswith("<") else HEAD + source)
+    head = "" if source.lstrip().startswith("<") else HEAD.replace("17", str(opset))
+    return onnx.parser.parse_model(head + source)
 
 
 def op_types(model: onnx.ModelProto) -> list[str]:

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 18, "own": 1]>
+TEXT = """<ir_version: 10, opset_import: ["": 18, "own": 1]>
 main (bool c, int64 n, float[3] x, float[2, 3] xs) =>
     (float[3] y, float[3] z, float[3] s, float[2, 3] t, float[4, 3] q)
 <float[3] w = {1, 2, 3}> {
@@ -28,8 +27,7 @@ main (bool c, int64 n, float[3] x, float[2, 3] xs) =>
 }
 <domain: "own", opset_import: ["": 18]> f <axis> (x) => (y) {
     y = Concat <axis: int = @axis> (x)
-}
-"""
+}"""
 Change = Callable[[onnx.ModelProto], object]
 
 

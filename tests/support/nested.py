@@ -4,8 +4,7 @@ from straightline.ir import Model, Node, Operator, Value
 
 ADD, RELU = Operator("Add"), Operator("Relu")
 SPLIT = Operator("Split")
-MODEL = """
-<ir_version: 10, opset_import: ["": 21]>
+MODEL = """<ir_version: 10, opset_import: ["": 21]>
 main (bool c, float[3] x, float[3] unused) => (float[3] y, float[3] z) <float[3] w = {1, 2, 3}> {
     a = Add(x, w)
     b = Relu(a)
@@ -19,8 +18,7 @@ main (bool c, float[3] x, float[3] unused) => (float[3] y, float[3] z) <float[3]
         else_branch = no () => (float[3] q) { q = Mul(b, x) }
     >
     z = Neg(b)
-}
-"""
+}"""
 
 
 def value(model: Model, name: str) -> Value:

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import onnx
-from loops import HEAD
+from harness import HEAD
 
 SIZE = 3
 UNARY = ("Tanh", "Neg", "Sigmoid", "Identity", "Softmax", "Abs", "Sin")

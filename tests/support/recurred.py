@@ -1,8 +1,7 @@
 """Loops with one recurrence, raised and compared: operators afterwards and numbers."""
 
 import numpy as np
-from harness import as_model, assert_equal, op_types, run_in_onnxruntime, run_passes
-from loops import HEAD
+from harness import HEAD, as_model, assert_equal, op_types, run_in_onnxruntime, run_passes
 from straightline import reference
 from straightline.passes import RaiseRecurrences
 

@@ -47,8 +47,7 @@ decoder (float[1, 4] x, float[1, 4] h, int64 n)
 gate (a) => (b) {
     c = Erf (a)
     b = Mul (a, c)
-}
-"""
+}"""
 
 
 def rewritten(text=DECODER, verify=True):

@@ -50,7 +50,5 @@ LOOP_THEN_IF = (
 )
 """Constants decide the one, run time the other."""
 
-WEIGHTED = """
-<ir_version: 10, opset_import: ["": 21]>
-main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
-"""
+WEIGHTED = """<ir_version: 10, opset_import: ["": 21]>
+main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }"""

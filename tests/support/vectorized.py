@@ -5,7 +5,7 @@ import re
 import numpy as np
 import onnx
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference
 from straightline.passes import HoistInvariants, VectorizeLoops
 
@@ -42,7 +42,7 @@ def vectorized(text, *passes):
 
 def untyped(text):
     """A model whose graph outputs are declared as what the loop gives."""
-    model = as_model(HEAD + text) if isinstance(text, str) else text
+    model = as_model(text) if isinstance(text, str) else text
     for output in model.graph.output:
         if not output.type.WhichOneof("value"):
             body = next(a.g for a in model.graph.node[-1].attribute if a.name == "body")
@@ -65,7 +65,7 @@ def assert_same(before, after, feed, zero_length_runs=True, exact=False):
 
 
 def assert_vectorizes(text, feed=FEED, lengths=(0, 1, 5), opset=17):
-    before = untyped(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
+    before = untyped(as_model(text, opset))
     exact = not ROUNDING.search(text)
     result = vectorized(before)
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"}, result.remarks
@@ -77,6 +77,6 @@ def assert_vectorizes(text, feed=FEED, lengths=(0, 1, 5), opset=17):
 
 def why_kept(text, opset=17):
     """Why the pass leaves a loop as it is."""
-    result = vectorized(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
+    result = vectorized(as_model(text, opset))
     (remark,) = [remark for remark in result.kept if remark.pass_name == VectorizeLoops.name]
     return remark.reason

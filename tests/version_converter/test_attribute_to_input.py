@@ -55,11 +55,9 @@ def refuse(reason):
 
 
 def bounded(constant: str, body: str, opset: int) -> onnx.ModelProto:
-    return onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": {opset}]>
+    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}]>
         g (double[2] x) => (double[N] y)
-        <double c = {{{constant}}}, int64[2] p = {{1, 0}}> {{ {body} }}
-    """)
+        <double c = {{{constant}}}, int64[2] p = {{1, 0}}> {{ {body} }}""")
 
 
 MOVED_FLOATS = {

@@ -14,8 +14,7 @@ def model(text: str) -> onnx.ModelProto:
     return onnx.parser.parse_model(text)
 
 
-REDUCE = """
-<ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+REDUCE = """<ir_version: 8, opset_import: ["": 13, "com.example": 3]>
 g (float[2, 3] x) => (float[2] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }
 """
 
@@ -55,10 +54,8 @@ def test_the_answer_is_of_the_kind_of_the_source(tmp_path: Path) -> None:
 
 
 def test_other_domains_keep_their_imports_and_operators() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 13, "com.example": 3]>
-        g (float[2] x) => (float[2] y) { t = com.example.Odd <axes = [4]> (x)  y = Relu (t) }
-    """)
+    proto = model("""<ir_version: 8, opset_import: ["": 13, "com.example": 3]>
+        g (float[2] x) => (float[2] y) { t = com.example.Odd <axes = [4]> (x)  y = Relu (t) }""")
     down = convert_version(proto, 9)
     assert {o.domain: o.version for o in down.opset_import} == {"": 9, "com.example": 3}
     proto.graph.node[0].name = "Odd"
@@ -66,8 +63,7 @@ def test_other_domains_keep_their_imports_and_operators() -> None:
 
 
 def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 13]>
+    proto = model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[2, 3] x, int64[K] axes, bool c) => (float[2, 3] y) {
             [one] a = ReduceSum <keepdims = 0> (x, axes)
             [two] b = If (c) <
@@ -75,8 +71,7 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
                 else_branch = e () => (float[2, 3] q) { q = Identity (x) }>
             d = Add (a, b)
             y = Relu (d)
-        }
-    """)
+        }""")
     with pytest.raises(ConversionError) as caught:
         convert_version(proto, 8)
     found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
@@ -111,22 +106,18 @@ def test_a_model_of_an_opset_that_onnx_does_not_know_is_refused() -> None:
 
 
 def test_an_operator_that_the_target_lacks_is_refused() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 12]>
-        g (float[2, 3] x) => (float[3] y) { y = Einsum <equation = "...j->j"> (x) }
-    """)
+    proto = model("""<ir_version: 8, opset_import: ["": 12]>
+        g (float[2, 3] x) => (float[3] y) { y = Einsum <equation = "...j->j"> (x) }""")
     with pytest.raises(ConversionError, match="does not exist"):
         convert_version(proto, 11)
 
 
 def test_small_external_tensors_are_read_for_inference(tmp_path: Path) -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 13]>
+    proto = model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[1, 2, 3] x) => (float[2, 3] y) <int64[1] axes = {0}> {
            s = Squeeze (x, axes)
            y = Softmax <axis = 0> (s)
-        }
-    """)
+        }""")
     path = tmp_path / "m.onnx"
     proto.graph.initializer[0].raw_data = np.zeros(1, np.int64).tobytes()
     proto.graph.initializer[0].ClearField("int64_data")
@@ -135,17 +126,14 @@ def test_small_external_tensors_are_read_for_inference(tmp_path: Path) -> None:
 
 
 def test_types_that_the_target_does_not_take_are_refused() -> None:
-    proto = model("""
-        <ir_version: 9, opset_import: ["": 19]>
-        g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity (x) }
-    """)
+    proto = model("""<ir_version: 9, opset_import: ["": 19]>
+        g (float8e4m3fn[2] x) => (float8e4m3fn[2] y) { y = Identity (x) }""")
     with pytest.raises(ConversionError, match="float8e4m3fn"):
         convert_version(proto, 18)
 
 
 def test_bodies_see_constants_of_the_graphs_around_them() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 13]>
+    proto = model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[2, 3] x, bool c) => (float[2, 3, 1] y) <int64[1] axes = {2}> {
             y = If (c) <
                 then_branch = t () => (float[2, 3, 1] p) { p = Unsqueeze (x, axes) },
@@ -153,8 +141,7 @@ def test_bodies_see_constants_of_the_graphs_around_them() -> None:
                     n = Neg (x)
                     q = Unsqueeze (n, axes)
                 }>
-        }
-    """)
+        }""")
     for target in (12, 11, 9, 8, 7, 21):
         converted = convert_version(proto, target)
         onnx.checker.check_model(converted, full_check=True)
@@ -163,15 +150,13 @@ def test_bodies_see_constants_of_the_graphs_around_them() -> None:
 
 
 def test_functions_are_converted_with_their_own_imports() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 13, "f": 1]>
+    proto = model("""<ir_version: 8, opset_import: ["": 13, "f": 1]>
         g (float[2, 3] x) => (float[2] y) { y = f.total <keep = 0> (x) }
         <domain: "f", opset_import: ["": 13]>
         total <keep> (a) => (b) {
             axes = Constant <value_ints = [1]> ()
             b = ReduceSum <keepdims : int = @keep> (a, axes)
-        }
-    """)
+        }""")
     down = convert_version(proto, 10)
     assert [o.version for o in down.functions[0].opset_import] == [10]
     assert down.ir_version == 8
@@ -182,25 +167,21 @@ def test_functions_are_converted_with_their_own_imports() -> None:
 
 
 def test_an_attribute_of_the_function_stays_one() -> None:
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 17, "f": 1]>
+    proto = model("""<ir_version: 8, opset_import: ["": 17, "f": 1]>
         g (float[2, 3] x) => (y) { y = f.peak <along = [1]> (x) }
         <domain: "f", opset_import: ["": 17]>
-        peak <along> (a) => (b) { b = ReduceProd <axes : ints = @along> (a) }
-    """)
+        peak <along> (a) => (b) { b = ReduceProd <axes : ints = @along> (a) }""")
     up = convert_version(proto, 18)
     same(proto, up, {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
     same(up, convert_version(up, 17), {"x": np.arange(6, dtype=np.float32).reshape(2, 3)})
 
 
 def test_metadata_names_and_doc_strings_survive() -> None:
-    proto = model("""
-        <ir_version: 10, opset_import: ["": 21]>
+    proto = model("""<ir_version: 10, opset_import: ["": 21]>
         g (float[2, 3] x) => (float[2, 3] y) {
             [soft] s = Softmax <axis = 0> (x)
             [cut] y = Clip (s)
-        }
-    """)
+        }""")
     proto.doc_string, proto.graph.doc_string = "whole", "main"
     proto.metadata_props.add(key="a", value="1")
     proto.graph.metadata_props.add(key="b", value="2")
@@ -221,14 +202,12 @@ def test_metadata_names_and_doc_strings_survive() -> None:
 
 def test_annotations_and_sparse_initializers_survive() -> None:
     proto = model(
-        """
-        <ir_version: 8, opset_import: ["": 13]>
+        """<ir_version: 8, opset_import: ["": 13]>
         g (float[4] x) => (float[4] y) <float scale = {0.5}> {
             s = Softmax <axis = 0> (x)
             m = Mul (s, k)
             y = Mul (m, scale)
-        }
-    """.replace("m = Mul (s, k)", "m = Mul (s, scale)")
+        }""".replace("m = Mul (s, k)", "m = Mul (s, scale)")
     )
     proto.graph.node[1].input[1] = "k"
     sparse = proto.graph.sparse_initializer.add(dims=[4])
@@ -271,13 +250,11 @@ def test_training_graphs_stay_or_stand_in_the_way() -> None:
 
 def test_external_data_is_not_read(tmp_path: Path) -> None:
     proto = model(
-        """
-        <ir_version: 8, opset_import: ["": 13]>
+        """<ir_version: 8, opset_import: ["": 13]>
         g (float[2, 1000, 1000] x) => (float[1000, 1000] y) <int64[1] axes = {0}> {
             s = ReduceSum <keepdims = 0> (x, axes)
             y = MatMul (s, w)
-        }
-    """.replace("MatMul (s, w)", "MatMul (s, s)")
+        }""".replace("MatMul (s, w)", "MatMul (s, s)")
     )
     proto.graph.node[1].input[1] = "w"
     weight = TensorProto(name="w", dims=[1000, 1000], data_type=TensorProto.FLOAT)
@@ -337,14 +314,12 @@ def test_an_operator_that_came_later_is_refused_by_name():
 
 def test_unread_nodes_are_removed() -> None:
     """The longer form of a run-time `k` computes what no output needs."""
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 17]>
+    proto = model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[2, 3] x, float[3] w) => (y) <float[1] unread = {1}> {
             dead = Neg (x)
             y, mean, deviation = LayerNormalization (x, w)
             other = Mul (mean, deviation)
-        }
-    """)
+        }""")
     after = convert_version(proto, 11)
     read = {name for node in after.graph.node for name in node.input} | {"y"}
     unread = [node.op_type for node in after.graph.node if read.isdisjoint(node.output)]
@@ -354,8 +329,7 @@ def test_unread_nodes_are_removed() -> None:
 
 def test_remainders_of_a_function_are_folded() -> None:
     """Casts to the type that is there, sizes that are known."""
-    proto = model("""
-        <ir_version: 8, opset_import: ["": 18]>
+    proto = model("""<ir_version: 8, opset_import: ["": 18]>
         g (float[2, 3] x) => (float[2, 3] y) { y = Softsign (x) z = Mish (x) u = CastLike (x, y) }
     """)
     ops = op_types(convert_version(proto, 9))

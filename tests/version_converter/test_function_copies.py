@@ -63,8 +63,7 @@ def test_one_type_needs_no_copy():
     assert copy_for_types(model, [Failure(node.path, "Softmax", 13, 12, "of a test")]) == []
 
 
-ATTRIBUTES = """
-    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
     g (float[2, 3, 4] x) => (float[2, 3, 4] y, float[2, 3, 4] z, float[2, 3, 4] v) {
         y = local.Outer <axis = 1> (x)
         z = local.Outer <axis = 2, alpha = 0.5> (x)
@@ -81,8 +80,7 @@ ATTRIBUTES = """
         yes = Constant <value = bool {1}> ()
         e = If (yes) <then_branch = t () => (p) { p = Softmax <axis: int = @axis> (f) },
                       else_branch = o () => (q) { q = Neg (f) }>
-    }
-"""
+    }"""
 
 
 def test_attributes_of_calls_are_written_into_a_copy_for_each():
@@ -103,8 +101,7 @@ def test_attributes_that_no_step_asks_for_stay():
 
 
 def test_a_call_that_hands_over_a_graph_keeps_its_function():
-    text = """
-        <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
         g (float[2, 3] x, bool c) => (float[2, 3] y) {
             y = local.Pick <axis = 1, body = t () => (float[2, 3] p) { p = Neg (x) }> (x, c)
         }
@@ -112,15 +109,13 @@ def test_a_call_that_hands_over_a_graph_keeps_its_function():
         Pick <axis, body> (a, c) => (b) {
             s = Softmax <axis: int = @axis> (a)
             b = If (c) <then_branch: graph = @body, else_branch: graph = @body>
-        }
-    """
+        }"""
     with pytest.raises(Error):
         convert_version(onnx.parser.parse_model(text), 11)
 
 
 def test_an_input_that_some_calls_omit_has_a_copy_of_its_own():
-    text = """
-        g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
+    text = """g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
             y = local.F (x, x) z = local.F (x)
         }
         <domain: "local", opset_import: ["": 13]>

@@ -121,11 +121,9 @@ def test_axes_are_said_as_the_version_says_them(target, inputs):
 
 
 def test_a_function_of_opset_8_has_constants_by_way_of_floats():
-    text = """
-        <ir_version: 8, opset_import: ["": 9, "f": 1]>
+    text = """<ir_version: 8, opset_import: ["": 9, "f": 1]>
         g (float[2] x) => (float[2] y) { y = f.same (x) }
-        <domain: "f", opset_import: ["": 9]> same (a) => (b) { b = Relu (a) }
-    """
+        <domain: "f", opset_import: ["": 9]> same (a) => (b) { b = Relu (a) }"""
     loaded = ir.load(onnx.parser.parse_model(text))
     (function,) = loaded.functions.values()
     (node,) = function.graph.nodes()

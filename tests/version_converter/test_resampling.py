@@ -16,11 +16,9 @@ def resize(attributes, wanted, by_size, element="float", shape="1, 2, 5, 6"):
     listed = ", ".join(map(str, wanted))
     held = f"int64[4] s = {{{listed}}}" if by_size else f"float[4] s = {{{listed}}}"
     inputs = "x, e, e, s" if by_size else "x, e, s"
-    return onnx.parser.parse_model(f"""
-        <ir_version: 6, opset_import: ["": 11]>
+    return onnx.parser.parse_model(f"""<ir_version: 6, opset_import: ["": 11]>
         g ({element}[{shape}] x) => ({element}[A, B, C, D] y) <float[0] e = {{}}, {held}>
-        {{ y = Resize <{attributes}> ({inputs}) }}
-    """)
+        {{ y = Resize <{attributes}> ({inputs}) }}""")
 
 
 def run(proto, x):
@@ -172,11 +170,9 @@ def newer(attributes, wanted, by_size, shape="1, 2, 9, 12"):
         wanted = wanted[2:]
     listed = ", ".join(map(str, wanted))
     held = f"{'int64' if by_size else 'float'}[{len(wanted)}] s = {{{listed}}}"
-    return onnx.parser.parse_model(f"""
-        <ir_version: 9, opset_import: ["": 19]>
+    return onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["": 19]>
         g (float[{shape}] x) => (float[A, B, C, D] y) <{held}>
-        {{ y = Resize <{attributes}> ({"x, , , s" if by_size else "x, , s"}) }}
-    """)
+        {{ y = Resize <{attributes}> ({"x, , , s" if by_size else "x, , s"}) }}""")
 
 
 @pytest.mark.sample(8)
@@ -219,12 +215,10 @@ def test_parts_of_an_image():
     x = np.random.default_rng(0).normal(size=(1, 2, 5, 6)).astype(np.float32)
     for mode in ("nearest", "linear", "cubic"):
         for region in ("0, 0, 0.2, 0.13, 1, 1, 0.9, 0.81", "0, 0, 0.21, 0.62, 1, 1, 1.3, -0.2"):
-            before = onnx.parser.parse_model(f"""
-                <ir_version: 6, opset_import: ["": 11]>
+            before = onnx.parser.parse_model(f"""<ir_version: 6, opset_import: ["": 11]>
                 g (float[1, 2, 5, 6] x) => (float[A, B, C, D] y)
                 <float[8] r = {{{region}}}, float[0] e = {{}}, int64[4] s = {{1, 2, 4, 7}}>
                 {{ y = Resize <mode = "{mode}", extrapolation_value = 7.5,
-                   coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, e, s) }}
-            """)
+                   coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, e, s) }}""")
             after = convert_version(before, 10)
             np.testing.assert_allclose(run(after, x), run(before, x), 1e-5, 1e-5)

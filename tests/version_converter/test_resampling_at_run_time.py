@@ -17,11 +17,9 @@ def resize(attributes, wanted, element="float"):
     by_size = isinstance(wanted[-1], int)
     listed = ", ".join(map(str, wanted))
     held = f"int64[4] s = {{{listed}}}" if by_size else f"float[4] s = {{{listed}}}"
-    return onnx.parser.parse_model(f"""
-        <ir_version: 6, opset_import: ["": 11]>
+    return onnx.parser.parse_model(f"""<ir_version: 6, opset_import: ["": 11]>
         g ({element}[A, B, C, D] x) => ({element}[E, F, G, H] y) <float[0] e = {{}}, {held}>
-        {{ y = Resize <{attributes}> ({"x, e, e, s" if by_size else "x, e, s"}) }}
-    """)
+        {{ y = Resize <{attributes}> ({"x, e, e, s" if by_size else "x, e, s"}) }}""")
 
 
 @pytest.mark.sample(5)

@@ -8,15 +8,13 @@ import pytest
 import straightline as sl
 from harness import assert_equal
 
-SCAN_8 = """
-<ir_version: 3, opset_import: ["" : 8]>
+SCAN_8 = """<ir_version: 3, opset_import: ["" : 8]>
 g (int64[%s] lens, float[%s,2] h, float[%s,%s,2] x) => (float[%s,2] f, float[%s,%s,2] y) {
    f, y = Scan <num_scan_inputs = 1, directions = [%d], body = b (float[2] s, float[2] e)
                 => (float[2] r, float[2] o) { r = Add (s, e) o = Neg (r) }> (%s, h, x)
 }"""
 
-SCAN_13 = """
-<ir_version: 7, opset_import: ["" : 13]>
+SCAN_13 = """<ir_version: 7, opset_import: ["" : 13]>
 g (float[2] h, float[3,%s] x) => (float[2] f, float[%s] y) {
    f, y = Scan <num_scan_inputs = 1, scan_input_axes = [%d], scan_input_directions = [%d],
                 scan_output_axes = [%d], scan_output_directions = [%d],

@@ -10,8 +10,7 @@ from tables import table
 
 TARGETS = (8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 
-SCAN_13 = """
-<ir_version: 8, opset_import: ["": 13]>
+SCAN_13 = """<ir_version: 8, opset_import: ["": 13]>
 g (float[3, 4] x, float[4] s) => (float[4] last, float[4, 3] all) {
     last, all = Scan <num_scan_inputs = 1, scan_output_axes = [-1], scan_input_directions = [1],
         body = b (float[4] a, float[4] e) => (float[4] t, float[4] u) {
@@ -20,22 +19,18 @@ g (float[3, 4] x, float[4] s) => (float[4] last, float[4, 3] all) {
             q = ReduceSum (e, zero)
             u = Mul (t, q)
         }> (s, x)
-}
-"""
+}"""
 
-SCAN_8 = """
-<ir_version: 3, opset_import: ["": 8]>
+SCAN_8 = """<ir_version: 3, opset_import: ["": 8]>
 g (float[2, 4] s, float[2, 3, 4] x) => (float[2, 4] last, float[2, 3, 4] all) {
     last, all = Scan <num_scan_inputs = 1, directions = [1],
         body = b (float[4] a, float[4] e) => (float[4] t, float[4] u) {
             t = Add (a, e)
             u = Softmax <axis = 0> (t)
         }> (, s, x)
-}
-"""
+}"""
 
-LOOP = """
-<ir_version: 8, opset_import: ["": 13]>
+LOOP = """<ir_version: 8, opset_import: ["": 13]>
 g (int64 n, float[2] x) => (float[2] y, float[K, 2] rows) {
     go = Constant <value = bool {1}> ()
     y, rows = Loop (n, go, x) <
@@ -49,8 +44,7 @@ g (int64 n, float[2] x) => (float[2] y, float[K, 2] rows) {
         w = Add (one, q)
         r = Identity (w)
     }>
-}
-"""
+}"""
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
 
@@ -83,8 +77,7 @@ def test_a_scan_of_8_with_a_batch(target: int) -> None:
     same(before, convert_version(after, 8, **VERIFIED), feeds)
 
 
-LENGTHS = """
-<ir_version: 4, opset_import: ["": 8]>
+LENGTHS = """<ir_version: 4, opset_import: ["": 8]>
 g (int64[B] lens, float[B, 2] h, float[B, T, 3] x) => (float[B, 2] f, float[B, T, r] y) {
     f, y = Scan <num_scan_inputs = 1, directions = [BACKWARD], body = b IN => OUT {
         sum = ReduceSum <axes = [0]> (e)
@@ -92,11 +85,9 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 3] x) => (float[B, 2] f, float[B, T
         all = ReduceSum <axes = [0]> (t)
         o = Mul (e, all)
     }> (lens, h, x)
-}
-"""
+}"""
 
-NESTED = """
-<ir_version: 4, opset_import: ["": 8]>
+NESTED = """<ir_version: 4, opset_import: ["": 8]>
 g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T, r] y)
     <int64[1] two = {2}> {
     f, y = Scan <num_scan_inputs = 1, body = b IN => OUT {
@@ -109,8 +100,7 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T
         t = Squeeze <axes = [0]> (u)
         o = ReduceSum <axes = [0, 2], keepdims = 0> (p)
     }> (lens, h, x)
-}
-"""
+}"""
 
 DECLARED = {
     "declared": ("(float[2] s, float[w] e)", "(float[2] t, float[w] o)"),
@@ -146,8 +136,7 @@ def test_a_loop_with_an_if(target: int) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_loop_that_carries_nothing(target: int) -> None:
-    before = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 13]>
+    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
         g (int64 n, float[2] x) => (float[K, 2] rows) {
             go = Constant <value = bool {1}> ()
             rows = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
@@ -155,8 +144,7 @@ def test_a_loop_that_carries_nothing(target: int) -> None:
                 q = Cast <to = 1> (i)
                 r = Mul (x, q)
             }>
-        }
-    """)
+        }""")
     feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
     same(before, convert_version(before, target, **VERIFIED), feeds)
 
@@ -175,14 +163,12 @@ def test_a_failure_is_told_of_the_node_that_the_user_knows() -> None:
 
 @table((13, 12, "seq(float[2])"), (16, 15, "optional(float[2])"))
 def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> None:
-    proto = onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": {opset}]>
+    proto = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}]>
         g (bool c, {type_} s) => ({type_} y) {{
             y = If (c) <
                 then_branch = t () => ({type_} p) {{ p = com.example.Keep (s) }},
                 else_branch = e () => ({type_} q) {{ q = com.example.Keep (s) }}>
-        }}
-    """)
+        }}""")
     proto.opset_import.add(domain="com.example", version=1)
     with pytest.raises(ConversionError, match=r"If 'y'.* (seq|optional)\(tensor\(float\)\)"):
         convert_version(proto, target)
@@ -192,15 +178,13 @@ def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> 
 def test_the_rank_of_what_a_body_gives_out_is_declared(body: str) -> None:
     """onnxruntime infers it in opset 14, asks for it at run time, and does not see it in 8."""
     rank = "p, q" if "Reshape" in body else "p"
-    before = onnx.parser.parse_model(f"""
-        <ir_version: 7, opset_import: ["": 14]>
+    before = onnx.parser.parse_model(f"""<ir_version: 7, opset_import: ["": 14]>
         g (float[2] s, float[n, 2] x, int64[1] k, float n) => (float[2] last, float[n, {rank}] all)
         <int64[1] rest = {{-1}}, float zero = {{0}}, float one = {{1}}> {{
             last, all = Scan <num_scan_inputs = 1,
                 body = b (float[2] a, float[2] e) => (float[2] o, z) {{ o = Add (a, e) {body} }}
             > (s, x)
-        }}
-    """)
+        }}""")
     feeds = {"s": X[0, :2], "x": X[:, :2], "k": np.array([2]), "n": np.array(3, np.float32)}
     after = convert_version(before, 8)
     sessions = [open_session(proto) for proto in (before, after)]

@@ -26,15 +26,13 @@ def test_a_batch_of_1_is_dropped_and_put_back():
     assert_converts(
         9,
         HEAD
-        + """
-        g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
+        + """g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
            f, y = Scan <num_scan_inputs = 1, directions = [1],
               body = b (float a, float e) => (float r, float q) { r = Add (a, e)  q = Neg (r) }>
               (, s, x)
         }""",
         HEAD_9
-        + """
-        g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
+        + """g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
            s_row = Squeeze <axes = [0]> (s)
            x_row = Squeeze <axes = [0]> (x)
            f_row, y_row = Scan <num_scan_inputs = 1, scan_input_directions = [1],
@@ -53,14 +51,12 @@ def test_a_batch_becomes_a_scan_around_the_scan(lengths):
     assert_converts(
         9,
         HEAD
-        + f"""
-        g (float[2,3] x) => (float[2,3] y) {"<int64[2] n = {3, 3}>" if lengths else ""} {{
+        + f"""g (float[2,3] x) => (float[2,3] y) {"<int64[2] n = {3, 3}>" if lengths else ""} {{
            y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) {{ r = Neg (e) }}>
               ({lengths}, x)
         }}""",
         HEAD_9
-        + """
-        g (float[2,3] x) => (float[2,3] y) {
+        + """g (float[2,3] x) => (float[2,3] y) {
            y = Scan <num_scan_inputs = 1, body = b_row (float[3] x_row) => (float[3] y_row) {
               y_row = Scan <num_scan_inputs = 1,
                  body = b (float e) => (float r) { r = Neg (e) }> (x_row)
@@ -74,13 +70,11 @@ def test_a_row_is_cut_to_its_length_and_filled_up_with_zeros():
     assert_converts(
         9,
         HEAD
-        + """
-        g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1, 2}> {
+        + """g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1, 2}> {
            y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (n, x)
         }""",
         HEAD_9
-        + """
-        g (float[2,3] x) => (float[2,3] y)
+        + """g (float[2,3] x) => (float[2,3] y)
         <int64[2] n = {1, 2}, int64[1] longest = {3}> {
            y = Scan <num_scan_inputs = 2,
                      body = b_row (int64 n_row, float[3] x_row) => (float[3] y_row_padded) {
@@ -300,8 +294,7 @@ def test_zeros_of_an_unknown_type_are_refused():
 @pytest.mark.parametrize("lengths", ["", "n"])
 def test_lengths_without_rows(lengths, longest):
     """A name of the length in a body declares nothing."""
-    text = f"""
-        g (float[b, {longest or "u"}, 1] x, int64[b] n) => (float[b, l, 1] y) {{
+    text = f"""g (float[b, {longest or "u"}, 1] x, int64[b] n) => (float[b, l, 1] y) {{
            y = Scan <num_scan_inputs = 1, body = d (float[1] e) => (float[1] r) {{ r = Neg (e) }}>
               ({lengths}, x)
         }}"""

@@ -26,8 +26,7 @@ def test_a_batch_of_1_is_put_on():
         8,
         HEAD + FORWARD,
         HEAD_8
-        + """
-        g (float[t] x) => (float[t] y) {
+        + """g (float[t] x) => (float[t] y) {
            x_batch = Unsqueeze <axes = [0]> (x)
            y_batch = Scan <num_scan_inputs = 1,
               body = b (float e) => (float r) { r = Neg (e) }> ("", x_batch)
@@ -41,15 +40,13 @@ def test_axes_are_transposed_and_a_backward_output_is_reversed():
     assert_converts(
         8,
         HEAD
-        + """
-        g (float[2,t] x) => (float[2,t] y) {
+        + """g (float[2,t] x) => (float[2,t] y) {
            y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
                      scan_input_directions = [1], scan_output_directions = [1],
                      body = b (float[2] e) => (float[2] r) { r = Neg (e) }> (x)
         }""",
         HEAD_8
-        + """
-        g (float[2,t] x) => (float[2,t] y) {
+        + """g (float[2,t] x) => (float[2,t] y) {
            x_first = Transpose <perm = [1, 0]> (x)
            x_batch = Unsqueeze <axes = [0]> (x_first)
            y_batch = Scan <num_scan_inputs = 1, directions = [1],

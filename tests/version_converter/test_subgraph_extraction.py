@@ -8,8 +8,7 @@ from straightline.version_converter.constants import Constants
 from straightline.version_converter.subgraph_extraction import Cut
 from straightline.version_converter.types import Types
 
-TEXT = """
-    <ir_version: 8, opset_import: ["": 17]>
+TEXT = """<ir_version: 8, opset_import: ["": 17]>
     g (float[N, 2] x, bool c) => (float[N, 2] y, float[N, 2] z) <float[2] w = {1, 2}> {
         s = Shape (x)
         a = Add (x, w)
@@ -18,8 +17,7 @@ TEXT = """
             else_branch = e () => (float[N, 2] q) { q = Reshape (a, s) }>
         y = Relu (b)
         z = Neg (a)
-    }
-"""
+    }"""
 
 
 def cut(model: ir.Model, *outputs: str) -> Cut:
@@ -69,15 +67,13 @@ def test_a_rewritten_subgraph_replaces_the_old_one() -> None:
     ir.verify(model)
     assert_same_text(
         ir.to_proto(model),
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[N, 2] x, bool c) => (float[N, 2] y, float[N, 2] z) <float[2] w = {1, 2}> {
             a = Add (x, w)
             n = Sin (a)
             y = Relu (n)
             z = Neg (a)
-        }
-        """,
+        }""",
     )
 
 

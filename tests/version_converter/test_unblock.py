@@ -12,34 +12,29 @@ from straightline.version_converter.unblock import PIPELINES, UnblockResult, unb
 
 def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
     assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}, int64 one = {1}> {
             s = SequenceConstruct (x, x)
             y = SequenceAt (s, one)
             z = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
-        }
-        """,
+        }""",
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
             z = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
             y = Identity (x)
-        }
-        """,
+        }""",
         {"x": X},
     )
 
 
 def test_shapes_decide_an_if_whose_branches_differ() -> None:
     assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[N] x) => (float[N] y) {
             s = Shape (x)
             rank = Size (s)
@@ -50,20 +45,16 @@ def test_shapes_decide_an_if_whose_branches_differ() -> None:
             y = If (c) <
                 then_branch = t () => (float[N] a) { a = Neg (k) },
                 else_branch = e () => (float[N, 1] b) { b = Unsqueeze (k, axes) }>
-        }
-        """,
+        }""",
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[N] x) => (float[N] y) { k = Relu (x)  y = Neg (k) }
-        """,
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) { k = Relu (x)  y = Neg (k) }""",
         {"x": X},
     )
 
 
 def test_a_scan_below_opset_8_becomes_a_loop() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 11]>
+    text = """<ir_version: 8, opset_import: ["": 11]>
         g (float[N, 2] x, float[2] h) => (float[2] y, float[N, 2] z) {
             y, z = Scan <num_scan_inputs = 1,
                 body = b (float[2] s, float[2] e) => (float[2] t, float[2] o) {
@@ -71,8 +62,7 @@ def test_a_scan_below_opset_8_becomes_a_loop() -> None:
                     t = Add (a, e)
                     o = Identity (t)
                 }> (h, x)
-        }
-    """
+        }"""
     made, found = straightened(text, 7)
     assert "Loop" in {node.op_type for node in made.graph.node}
     assert "Scan 'y': rewritten, is a Loop now, because" in "\n".join(told(found))
@@ -81,8 +71,7 @@ def test_a_scan_below_opset_8_becomes_a_loop() -> None:
         assert_equal_outputs(text, made, {"x": x, "h": X / 4})
 
 
-FUNCTION = """
-    <ir_version: 8, opset_import: ["": 17, "local": 1]>
+FUNCTION = """<ir_version: 8, opset_import: ["": 17, "local": 1]>
     g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 one = {1}> {
         p = local.pick (x, y, zero)
         q = local.pick (x, y, one)
@@ -91,8 +80,7 @@ FUNCTION = """
     <domain: "local", opset_import: ["": 17]> pick (p, q, k) => (r) {
         s = SequenceConstruct (p, q)
         r = SequenceAt (s, k)
-    }
-"""
+    }"""
 
 
 def test_calls_decide_what_a_function_does_not() -> None:
@@ -100,10 +88,8 @@ def test_calls_decide_what_a_function_does_not() -> None:
     _, found = assert_straightens(
         FUNCTION,
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17, "local": 1]>
-        g (float[2] x, float[2] y) => (float[2] b) { b = Sub (x, y) }
-        """,
+        """<ir_version: 8, opset_import: ["": 17, "local": 1]>
+        g (float[2] x, float[2] y) => (float[2] b) { b = Sub (x, y) }""",
         {"x": X, "y": Y},
     )
     assert told(found)[0].startswith("SequenceAt 'r_p': rewritten, lowered, it is element 0, becau")
@@ -119,16 +105,14 @@ def test_a_function_decides_by_itself() -> None:
     assert_equal_outputs(text, made, {"x": X, "y": Y})
 
 
-UNDECIDED = """
-    <ir_version: 8, opset_import: ["": 17]>
+UNDECIDED = """<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x, float[2] y, int64 k) => (float[2] b) <int64 one = {1}> {
         s = SequenceConstruct (x, y)
         a = SequenceAt (s, k)
         t = SequenceConstruct (y, x)
         c = SequenceAt (t, one)
         b = Add (a, c)
-    }
-"""
+    }"""
 
 
 def test_run_time_decisions_stay_with_their_reason() -> None:
@@ -154,10 +138,8 @@ def test_pinned_values_stay() -> None:
 
 
 def test_other_failures_are_not_looked_at() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 21]>
-        g (string[2] p, string[2] q) => (bool[2] y) { y = Equal (p, q) }
-    """
+    text = """<ir_version: 8, opset_import: ["": 21]>
+        g (string[2] p, string[2] q) => (bool[2] y) { y = Equal (p, q) }"""
     made, found = straightened(text, 11)
     assert found == UnblockResult((), {})
     assert_same_text(made, text)
@@ -165,13 +147,11 @@ def test_other_failures_are_not_looked_at() -> None:
 
 def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
     """As the refusal says."""
-    proto = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 8]>
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 8]>
         g (float[2, 3] x, int64[2] k) => (float[2] l, float[2, 3] y) <float[2] s = {1, 2}> {
             l, y = Scan <num_scan_inputs = 1, body = b (float before, float e)
                 => (float after, float r) { after = Add (before, e)  r = Neg (after) }> (k, s, x)
-        }
-        """)
+        }""")
     with pytest.raises(ConversionError, match="convert to opset 9 first"):
         convert_version(proto, 7)
     converted = convert_version(convert_version(proto, 9), 7)
@@ -183,8 +163,7 @@ def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
 
 def test_values_read_by_a_removed_construct_go() -> None:
     """The first Loop holds a construct of its own, which nothing needs any more."""
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, int64 n) => (float[2] y)
         <int64 two = {2}, bool yes = {1}, bool no = {0}, int64 zero = {0}> {
             u = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] a) => (bool go, float[2] r) {
@@ -212,8 +191,7 @@ def test_values_read_by_a_removed_construct_go() -> None:
 
 def test_the_rank_behind_a_decided_if_is_known() -> None:
     """PyTorch writes such an If before each scatter: the rank of its result is that of a branch."""
-    text = """
-        <ir_version: 8, opset_import: ["": 18]>
+    text = """<ir_version: 8, opset_import: ["": 18]>
         g (float[N, 2] x, int64[M, 2] i, float[M, 2] u) => (y) <int64 zero = {0}> {
             s = Shape (x)
             rank = Size (s)
@@ -223,8 +201,7 @@ def test_the_rank_behind_a_decided_if_is_known() -> None:
                     flat = Constant <value_ints = [-1]> () a = Reshape (x, flat) },
                 else_branch = e () => (float[N, 2] b) { b = Identity (x) }>
             y = ScatterElements <axis = 0, reduction = "max"> (d, i, u)
-        }
-        """
+        }"""
     proto = onnx.parser.parse_model(text)
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     feeds = {"x": x, "i": np.array([[1, 0]]), "u": np.array([[3, -9]], np.float32)}

@@ -13,8 +13,7 @@ from straightline.version_converter.unblock import CONSTRUCTS
 def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
     """The Identity and the two constants that are the same stay: nobody asked."""
     _, found = assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 other = {0}> {
             s = SequenceConstruct (x, y)
             a = SequenceAt (s, zero)
@@ -22,18 +21,15 @@ def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
             sum = Add (copy, y)
             k = Gather (sum, other)
             b = Add (k, sum)
-        }
-        """,
+        }""",
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) <int64 other = {0}> {
             copy = Identity (x)
             sum = Add (copy, y)
             k = Gather (sum, other)
             b = Add (k, sum)
-        }
-        """,
+        }""",
         {"x": X, "y": Y},
     )
     assert told(found) == [
@@ -46,8 +42,7 @@ def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
 
 def test_nodes_between_parts_of_a_sequence_stay_between() -> None:
     assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b, float n) <int64 zero = {0}, int64 one = {1}> {
             s = SequenceConstruct (x, y)
             a = SequenceAt (s, zero)
@@ -58,25 +53,21 @@ def test_nodes_between_parts_of_a_sequence_stay_between() -> None:
             b = Add (d, k)
             m = SequenceLength (t)
             n = Cast <to = 1> (m)
-        }
-        """,
+        }""",
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b, float n) <int64 m = {3}> {
             c = Relu (x)
             k = Exp (c)
             b = Add (y, k)
             n = Cast <to = 1> (m)
-        }
-        """,
+        }""",
         {"x": X, "y": Y},
     )
 
 
 def test_a_list_that_a_loop_collects() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[N] x, int64 n) => (float[M] b) <bool yes = {1}> {
             e = SequenceEmpty ()
             s = Loop (n, yes, e) <
@@ -86,14 +77,12 @@ def test_a_list_that_a_loop_collects() -> None:
                     s1 = SequenceInsert (s0, v)
                 }>
             b = ConcatFromSequence <axis = 0> (s)
-        }
-    """
+        }"""
     feeds = [{"x": X, "n": np.array(n)} for n in (1, 5)]
     _, found = assert_straightens(
         text,
         10,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[N] x, int64 n) => (float[M] b)
         <int64 k = {0}, int64 k_1 = {1}, int64[1] axes = {1}, int64[1] target = {-1}> {
             limit = Max (n, k)
@@ -102,8 +91,7 @@ def test_a_list_that_a_loop_collects() -> None:
             f_lifted = Unsqueeze (f, axes)
             v = Add (x, f_lifted)
             b = Reshape (v, target)
-        }
-        """,
+        }""",
         *feeds,
     )
     assert found.remarks[0].reason == (
@@ -114,8 +102,7 @@ def test_a_list_that_a_loop_collects() -> None:
 
 def test_without_the_younger_operators() -> None:
     """The second pipeline unrolls, in forms that are older."""
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[M] b) <bool yes = {1}, int64 n = {2}> {
             e = SequenceEmpty ()
             s = Loop (n, yes, e) <
@@ -125,16 +112,14 @@ def test_without_the_younger_operators() -> None:
                     s1 = SequenceInsert (s0, v)
                 }>
             b = ConcatFromSequence <axis = 0> (s)
-        }
-    """
+        }"""
     made, _ = straightened(text, 10, which=1)
     assert op_types(made) == ["Add", "Add", "Concat"]
     assert_equal_outputs(text, made, {"x": X})
 
 
 def test_iterations_around_a_sequence_decide_its_positions() -> None:
-    text = """
-        <ir_version: 8, opset_import: ["": 17]>
+    text = """<ir_version: 8, opset_import: ["": 17]>
         g (float[3] x) => (float[1] y) <int64 n = {3}, bool yes = {1}, float[1] zero = {0}> {
             y = Loop (n, yes, zero) <
                 body = b (int64 i, bool c, float[1] s0) => (bool c, float[1] s1) {
@@ -147,8 +132,7 @@ def test_iterations_around_a_sequence_decide_its_positions() -> None:
                     u = Sin (s0)
                     s1 = Add (u, r)
                 }>
-        }
-    """
+        }"""
     made, found = straightened(text, 10)
     assert not {node.op_type for node in made.graph.node} & CONSTRUCTS
     assert_equal_outputs(text, made, {"x": np.array([1, 2, 3], np.float32)})
@@ -160,14 +144,12 @@ def test_iterations_around_a_sequence_decide_its_positions() -> None:
 
 def test_optionals() -> None:
     _, found = assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
             y = Neg (v)
-        }
-        """,
+        }""",
         14,
         '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }',
         {"x": X},
@@ -203,30 +185,24 @@ def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
 def test_an_identity_of_a_sequence() -> None:
     """It takes tensors only before opset 14."""
     assert_straightens(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) <int64 one = {1}> {
             s = SequenceConstruct (x, y)
             t = Identity (s)
             a = SequenceAt (t, one)
             b = Neg (a)
-        }
-        """,
+        }""",
         13,
-        """
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, float[2] y) => (float[2] b) { b = Neg (y) }
-        """,
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] y) => (float[2] b) { b = Neg (y) }""",
         {"x": X, "y": Y},
     )
     made, found = straightened(
-        """
-        <ir_version: 8, opset_import: ["": 17]>
+        """<ir_version: 8, opset_import: ["": 17]>
         g (seq(float[2]) s, int64 k) => (float[2] b) {
             t = Identity (s)
             b = SequenceAt (t, k)
-        }
-        """,
+        }""",
         13,
     )
     assert op_types(made) == ["SequenceAt"]

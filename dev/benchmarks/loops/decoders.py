@@ -73,8 +73,7 @@ best (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[1] second = {{1}}
 
 heads_past = _case(
     name="attention_heads_past",
-    model=f"""
-attention (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
+    model=f"""attention (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
    => (float[$T, $D] y, float[$H, Q, $E] keys, float[$H, R, $E] values)
    <int64 length = {{$T}}, {_CONSTANTS}, int64[3] heads = {{1, $H, $E}}, int64[1] flat = {{$D}}> {{
    keys, values, y = Loop (length, always, past_k, past_v) <body = step
@@ -103,8 +102,7 @@ attention (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
       again = Identity (cond)
    }}>
 }}""",
-    best=f"""
-best (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
+    best=f"""best (float[$T, $D] x, float[$H, P, $E] past_k, float[$H, P, $E] past_v)
    => (float[$T, $D] y, float[$H, Q, $E] keys, float[$H, R, $E] values)
    <{_CONSTANTS}, int64[1] second = {{1}}, int64[3] heads = {{$T, $H, $E}},
     int64[2] flat = {{$T, $D}}> {{{_MASK}
@@ -233,8 +231,7 @@ history (float[T, $D] x) => (float[T, $D] y) <{_CONSTANTS}, int64[2] empty_shape
       again = Identity (cond)
    }}>
 }}""",
-    best="""
-best (float[T, $D] x) => (float[T, $D] y)
+    best="""best (float[T, $D] x) => (float[T, $D] y)
    <int64 zero = {0}, float one = {1}, int64[2] shape_1 = {-1, 1}> {
    rows = MatMul (x, w)
    sums = CumSum (rows, zero)
@@ -252,8 +249,7 @@ best (float[T, $D] x) => (float[T, $D] y)
 
 greedy = _case(
     name="greedy_decoding_cache",
-    model=f"""
-greedy (float[$D] start) => (int64[$T] tokens) <int64 length = {{$T}}, {_CONSTANTS},
+    model=f"""greedy (float[$D] start) => (int64[$T] tokens) <int64 length = {{$T}}, {_CONSTANTS},
    int64[2] empty_shape = {{0, $D}}, int64[2] as_row = {{1, $D}}> {{
    nothing = ConstantOfShape (empty_shape)
    row0 = Reshape (start, as_row)

@@ -19,8 +19,7 @@ rnn (float[T, $B, $I] x) => (float[T, $B, $H] y) <int64[1] first = {0}, int64[1]
    y = Squeeze (all, second)
 }"""
 # The operator computes activations one number at a time: with a batch it is slower than a Scan.
-_HOISTED = """
-rnn (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+_HOISTED = """rnn (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    product = MatMul (x, w_x)
    projected = Add (product, bias)
    last, y = Scan <num_scan_inputs = 1, body = step (float[$B, $H] h, float[$B, $H] e)
@@ -31,8 +30,7 @@ rnn (float[T, $B, $I] x) => (float[T, $B, $H] y) {
       out = Identity (h_next)
    }> (h0, projected)
 }"""
-_SCAN = """
-elman (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+_SCAN = """elman (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    last, y = Scan <num_scan_inputs = 1, body = step (float[$B, $H] h, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] out) {
       ex = MatMul (e, w_x)
@@ -65,8 +63,7 @@ relu = _case(
 
 given_length = _case(
     name="rnn_steps_given",
-    model="""
-given (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <bool always = {1}> {
+    model="""given (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <bool always = {1}> {
    y = Loop (steps, always, h0) <body = step (int64 i, bool cond, float[$B, $H] h)
       => (bool again, float[$B, $H] h_next) {
       e = Gather <axis = 0> (x, i)
@@ -78,8 +75,7 @@ given (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <bool always = {1}>
       again = Identity (cond)
    }>
 }""",
-    best="""
-rnn (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <int64[1] first = {0}> {
+    best="""rnn (float[T, $B, $I] x, int64 steps) => (float[$B, $H] y) <int64[1] first = {0}> {
    end = Unsqueeze (steps, first)
    taken = Slice (x, first, end, first)
    h = Unsqueeze (h0, first)
@@ -99,8 +95,7 @@ def _lengths(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
 
 masked = _case(
     name="rnn_masked",
-    model="""
-masked (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
+    model="""masked (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
    <int64[1] second = {1}, int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    steps = Gather <axis = 0> (shape, zero)
@@ -119,8 +114,7 @@ masked (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
       again = Identity (always)
    }>
 }""",
-    best="""
-rnn (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
+    best="""rnn (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
    <int64 zero = {0}, int64 one = {1}, int64[2] above = {1, 2}, int64[1] last = {-1}> {
    shape = Shape (x)
    steps = Gather <axis = 0> (shape, zero)
@@ -146,8 +140,7 @@ rnn (float[T, $B, $I] x, int32[$B] lengths) => (float[$B, $H] y)
 
 bidirectional = _case(
     name="rnn_bidirectional_by_reversal",
-    model="""
-reversal (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
+    model="""reversal (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
    <int64[1] first = {0}, int64[1] end = {-1}, int64[1] before = {-9223372036854775807}> {
    a, forward = Scan <num_scan_inputs = 1, body = ahead (float[$B, $H] h, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] out) {
@@ -169,8 +162,7 @@ reversal (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
    backward = Slice (reversed, end, before, first, end)
    y = Concat <axis = 2> (forward, backward)
 }""",
-    best="""
-rnn (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
+    best="""rnn (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
    <int64[1] first = {0}, int64[3] flat = {0, 0, -1}> {
    h = Unsqueeze (h0, first)
    both = Concat <axis = 0> (h, h)
@@ -192,8 +184,7 @@ rnn (float[$T, $B, $I] x) => (float[$T, $B, $H2] y)
 
 normalized = _case(
     name="rnn_weights_normalized_inside",
-    model="""
-normalized (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+    model="""normalized (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    last, y = Scan <num_scan_inputs = 1, body = step (float[$B, $H] h, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] out) {
       length = ReduceL2 <axes = [0], keepdims = 1> (w_h)
@@ -245,8 +236,7 @@ states (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $
       again = Identity (cond)
    }>
 }""",
-    best="""
-rnn (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $B, $H] all)
+    best="""rnn (float[T, $B, $I] x, float[$B, $I] shift) => (float[$B, $H] y, float[T, $B, $H] all)
    <int64[1] first = {0}, int64[1] second = {1}> {
    moved = Add (x, shift)
    h = Unsqueeze (h0, first)

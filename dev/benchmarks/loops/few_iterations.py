@@ -22,8 +22,7 @@ _case = functools.partial(Case, small=_SMALL, true_recurrence=True)
 
 newton = _case(
     name="newton_root_5_iterations",
-    model="""
-newton (float[$B, $D] x) => (float[$B, $D] y)
+    model="""newton (float[$B, $D] x) => (float[$B, $D] y)
    <int64 iterations = {5}, bool always = {1}, float half = {0.5}> {
    y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] g)
       => (bool again, float[$B, $D] g_next) {
@@ -34,8 +33,7 @@ newton (float[$B, $D] x) => (float[$B, $D] y)
    }>
 }""",
     best=_unrolled(
-        """
-newton (float[$B, $D] x) => (float[$B, $D] y) <float half = {0.5}> {
+        """newton (float[$B, $D] x) => (float[$B, $D] y) <float half = {0.5}> {
    s0 = Identity (x)""",
         """
    part# = Div (x, A0)
@@ -82,8 +80,7 @@ shared (float[$B, $D] x) => (float[$B, $D] y) <int64 iterations = {6}, bool alwa
 
 sinkhorn = _case(
     name="sinkhorn_8_iterations",
-    model="""
-sinkhorn (float[$B, $D] x) => (float[$B, $D] y)
+    model="""sinkhorn (float[$B, $D] x) => (float[$B, $D] y)
    <int64 iterations = {8}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
    positive = Exp (x)
    y = Loop (iterations, always, positive) <body = step (int64 i, bool cond, float[$B, $D] p)
@@ -122,8 +119,7 @@ _ROUTING_STEP = """
 
 two_steps = _case(
     name="routing_2_iterations",
-    model="""
-routing (float[$K, $D] votes) => (float[$D] y)
+    model="""routing (float[$K, $D] votes) => (float[$D] y)
    <int64 iterations = {2}, bool always = {1}, int64[1] first = {0}, int64[1] second = {1}> {
    last, y = Loop (iterations, always, logits, none) <body = step
       (int64 i, bool cond, float[$K] b, float[$D] before)
@@ -147,8 +143,7 @@ routing (float[$K, $D] votes) => (float[$D] y)
     # On the first iteration all logits are the same, and what the last one adds to them is not
     # read.
     best=_unrolled(
-        """
-routing (float[$K, $D] votes) => (float[$D] y)
+        """routing (float[$K, $D] votes) => (float[$D] y)
    <float one = {1}, int64[1] first = {0}, int64[1] second = {1}> {
    s0 = ReduceMean <axes = [0], keepdims = 0> (votes)""",
         _ROUTING_STEP
@@ -172,8 +167,7 @@ routing (float[$K, $D] votes) => (float[$D] y)
 
 messages = _case(
     name="message_passing_3_iterations",
-    model="""
-graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y)
+    model="""graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y)
    <int64 iterations = {3}, bool always = {1}> {
    y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {
@@ -187,8 +181,7 @@ graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y)
    }>
 }""",
     best=_unrolled(
-        """
-graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y) {
+        """graph (float[$B, $D] x, float[$B, $B] adjacency) => (float[$B, $D] y) {
    s0 = Identity (x)""",
         """
    m# = MatMul (adjacency, A0)
@@ -220,8 +213,7 @@ refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) <int64 n = {4}, bool
    }>
 }""",
     best=_unrolled(
-        """
-refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
+        """refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
    s0 = Identity (x)""",
         """
    a# = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (A0, k1, b1)
@@ -239,8 +231,7 @@ refine (float[1, $C, $W, $W] x) => (float[1, $C, $W, $W] y) {
 
 given_iterations = _case(
     name="diffusion_steps_given",
-    model="""
-diffusion (float[$B, $D] x, int64 iterations) => (float[$B, $D] y)
+    model="""diffusion (float[$B, $D] x, int64 iterations) => (float[$B, $D] y)
    <bool always = {1}, float rate = {0.1}> {
    y = Loop (iterations, always, x) <body = step (int64 i, bool cond, float[$B, $D] h)
       => (bool again, float[$B, $D] h_next) {

@@ -33,8 +33,7 @@ _case = functools.partial(Case, sizes=_SIGNAL, small=_SIGNAL_SMALL, true_recurre
 
 spectrum = _case(
     name="spectrum_of_frames",
-    model="""
-spectrum (float[T, $K] frames) => (float[T, $F] y) {
+    model="""spectrum (float[T, $K] frames) => (float[T, $F] y) {
    y = Scan <num_scan_inputs = 1, body = frame (float[$K] e) => (float[$F] r) {
       shaped = Mul (e, window)
       re = MatMul (shaped, cosines)
@@ -45,8 +44,7 @@ spectrum (float[T, $K] frames) => (float[T, $F] y) {
       r = Sqrt (power)
    }> (frames)
 }""",
-    best="""
-spectrum (float[T, $K] frames) => (float[T, $F] y) {
+    best="""spectrum (float[T, $K] frames) => (float[T, $F] y) {
    shaped = Mul (frames, window)
    re = MatMul (shaped, cosines)
    im = MatMul (shaped, sines)
@@ -73,8 +71,7 @@ windows (float[N] x, int64 count) => (float[T, $F] y) <bool always = {1}, int64[
       again = Identity (cond)
    }>
 }""",
-    best="""
-windows (float[N] x, int64 count) => (float[T, $F] y)
+    best="""windows (float[N] x, int64 count) => (float[T, $F] y)
    <int64 zero = {0}, int64 one = {1}, int64 width = {$K}, int64[2] column = {-1, 1}> {
    starts = Range (zero, count, one)
    offsets = Range (zero, width, one)
@@ -90,8 +87,7 @@ windows (float[N] x, int64 count) => (float[T, $F] y)
 
 strided = _case(
     name="windows_by_strided_index",
-    model="""
-frames (float[N] x) => (float[T, $F] y)
+    model="""frames (float[N] x) => (float[T, $F] y)
    <bool always = {1}, int64 length = {$T}, int64 step = {$S}> {
    y = Loop (length, always) <body = window (int64 i, bool cond) => (bool again, float[$F] r) {
       start = Mul (i, step)
@@ -103,8 +99,7 @@ frames (float[N] x) => (float[T, $F] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-frames (float[N] x) => (float[T, $F] y)
+    best="""frames (float[N] x) => (float[T, $F] y)
    <int64 zero = {0}, int64 one = {1}, int64 length = {$T}, int64[2] column = {-1, 1},
     int64 step = {$S}> {
    numbers = Range (zero, length, one)
@@ -122,8 +117,7 @@ frames (float[N] x) => (float[T, $F] y)
 
 strided_slices = _case(
     name="windows_by_strided_slice",
-    model="""
-stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
+    model="""stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
    <bool always = {1}, int64[1] width = {$K}, int64 step = {$S}> {
    nothing = SequenceEmpty <dtype = 1> ()
    outs = Loop (count, always, nothing) <body = window
@@ -144,8 +138,7 @@ stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
    }>
    y = ConcatFromSequence <axis = 1, new_axis = 1> (outs)
 }""",
-    best="""
-stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
+    best="""stft (float[$B, N] x, int64 count) => (float[$B, T, $F] y)
    <int64 zero = {0}, int64 one = {1}, int64 width = {$K}, int64[2] column = {-1, 1},
     int64 step = {$S}> {
    numbers = Range (zero, count, one)
@@ -181,8 +174,7 @@ average (float[N, $D] x, int64 count) => (float[T, $D] y) <bool always = {1}, in
       again = Identity (cond)
    }>
 }""",
-    best="""
-average (float[N, $D] x, int64 count) => (float[T, $D] y)
+    best="""average (float[N, $D] x, int64 count) => (float[T, $D] y)
    <int64[1] first = {0}, int64[1] one = {1}, int64[1] width = {$K}> {
    count_1 = Unsqueeze (count, first)
    more = Add (count_1, width)
@@ -204,8 +196,7 @@ average (float[N, $D] x, int64 count) => (float[T, $D] y)
 
 envelope = _case(
     name="extremes_of_windows_of_any_length",
-    model="""
-envelope (float[T] x, int64 k) => (float[T] y)
+    model="""envelope (float[T] x, int64 k) => (float[T] y)
    <int64 zero = {0}, int64 one = {1}, bool always = {1}, int64[1] first = {0}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -224,8 +215,7 @@ envelope (float[T] x, int64 k) => (float[T] y)
    }>
 }""",
     # Each of the few iterations doubles the length of the windows; two of those cover one.
-    best="""
-envelope (float[T] x, int64 k) => (float[T] y)
+    best="""envelope (float[T] x, int64 k) => (float[T] y)
    <int64[1] one = {1}, int64[1] two = {2}, int64[1] first = {0}, bool always = {1},
     float none = {0}, int64[10] powers = {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}> {
    reach = Unsqueeze (k, first)
@@ -263,8 +253,7 @@ envelope (float[T] x, int64 k) => (float[T] y)
 
 convolution = _case(
     name="convolution_by_frame",
-    model="""
-video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
+    model="""video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
    y = Scan <num_scan_inputs = 1, body = frame (float[$C, $W, $W] e) => (float[$D, $W, $W] r)
       <int64[1] first = {0}> {
       image = Unsqueeze (e, first)
@@ -273,8 +262,7 @@ video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
       r = Squeeze (active, first)
    }> (x)
 }""",
-    best="""
-video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
+    best="""video (float[T, $C, $W, $W] x) => (float[T, $D, $W, $W] y) {
    made = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, kernel, bias)
    y = Relu (made)
 }""",
@@ -301,8 +289,7 @@ images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <int64 zero = {0}, boo
       again = Identity (always)
    }>
 }""",
-    best="""
-images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <float most = {255}> {
+    best="""images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <float most = {255}> {
    f = Cast <to = 1> (x)
    unit = Div (f, most)
    off = Sub (unit, mean)
@@ -317,8 +304,7 @@ images (uint8[T, $W, $W, 3] x) => (float[T, 3, $W, $W] y) <float most = {255}> {
 
 standardized = _case(
     name="frame_standardization_and_pooling",
-    model="""
-pooled (float[T, $C, $W, $W] x) => (float[T, $C] y) <float tiny = {1e-5}> {
+    model="""pooled (float[T, $C, $W, $W] x) => (float[T, $C] y) <float tiny = {1e-5}> {
    y = Scan <num_scan_inputs = 1, body = frame (float[$C, $W, $W] e) => (float[$C] r)
       <int64[1] first = {0}, int64[1] flat = {-1}> {
       mean = ReduceMean <axes = [1, 2], keepdims = 1> (e)
@@ -334,8 +320,7 @@ pooled (float[T, $C, $W, $W] x) => (float[T, $C] y) <float tiny = {1e-5}> {
       r = Reshape (pool, flat)
    }> (x)
 }""",
-    best="""
-pooled (float[T, $C, $W, $W] x) => (float[T, $C] y)
+    best="""pooled (float[T, $C, $W, $W] x) => (float[T, $C] y)
    <float tiny = {1e-5}, int64[2] flat = {0, -1}> {
    mean = ReduceMean <axes = [2, 3], keepdims = 1> (x)
    off = Sub (x, mean)

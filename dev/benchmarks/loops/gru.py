@@ -31,8 +31,7 @@ gru (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64[1] first = {0}, int64[1]
    rows = Squeeze (all, second)
    y = Transpose <perm = [1, 0, 2]> (rows)
 }"""
-_LAST = """
-gru (float[$T, $B, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
+_LAST = """gru (float[$T, $B, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
    h = Unsqueeze (h0, first)
    unused, last = GRU <hidden_size = $H, linear_before_reset = 1> (x, w, r, b, , h)
    y = Squeeze (last, first)
@@ -86,8 +85,7 @@ torch_jit (float[$B, T, $I] x) => (float[$B, T, $H] y) <int64 one = {1}, bool al
 
 torch_last = _case(
     name="gru_torch_last_of_list",
-    model="""
-torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
+    model="""torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
    <int64 length = {$T}, int64 end = {-1}, bool always = {1}> {
    nothing = SequenceEmpty <dtype = 1> ()
    last, outs = Loop (length, always, h0, nothing) <body = step
@@ -134,8 +132,7 @@ torch_jit (float[$T, $B, $I] x) => (float[$B, $H] y)
 
 separate = _case(
     name="gru_separate_gates",
-    model="""
-keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+    model="""keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    last, y = Scan <num_scan_inputs = 1, body = step (float[$B, $H] h, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] out) <float one = {1}> {
       xz = MatMul (e, w_z)
@@ -182,8 +179,7 @@ def _flax(given: Arrays) -> Arrays:
 
 hoisted = _case(
     name="gru_projected_before",
-    model="""
-flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+    model="""flax (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    product = MatMul (x, w_all)
    gates = Add (product, b_all)
    last, y = Scan <num_scan_inputs = 1, body = step (float[$B, $H] h, float[$B, $G] g)
@@ -260,8 +256,7 @@ tf2onnx (float[$B, $T, $I] x) => (float[$B, $H] y) <int64 length = {$T}, bool tr
       again = Identity (cond)
    }>
 }""",
-    best="""
-gru (float[$B, $T, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
+    best="""gru (float[$B, $T, $I] x) => (float[$B, $H] y) <int64[1] first = {0}> {
    steps = Transpose <perm = [1, 0, 2]> (x)
    h = Unsqueeze (h0, first)
    unused, last = GRU <hidden_size = $H> (steps, w, r, b, , h)

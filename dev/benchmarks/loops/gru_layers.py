@@ -39,8 +39,7 @@ _case = functools.partial(Case, true_recurrence=True)
 
 bidirectional = _case(
     name="gru_bidirectional_scans",
-    model=f"""
-two_scans (float[T, $B, $I] x) => (float[T, $B, $H2] y) {{
+    model=f"""two_scans (float[T, $B, $I] x) => (float[T, $B, $H2] y) {{
    h_f, forward = Scan <num_scan_inputs = 1, body = ahead {_STEP}> (h0, x)
    h_b, back = Scan <num_scan_inputs = 1, scan_input_directions = [1],
       scan_output_directions = [1], body = behind {
@@ -48,8 +47,7 @@ two_scans (float[T, $B, $I] x) => (float[T, $B, $H2] y) {{
     }> (h0, x)
    y = Concat <axis = 2> (forward, back)
 }}""",
-    best="""
-gru (float[T, $B, $I] x) => (float[T, $B, $H2] y)
+    best="""gru (float[T, $B, $I] x) => (float[T, $B, $H2] y)
    <int64[1] first = {0}, int64[3] flat = {0, 0, -1}> {
    h = Unsqueeze (h0, first)
    both = Concat <axis = 0> (h, h)
@@ -68,8 +66,7 @@ gru (float[T, $B, $I] x) => (float[T, $B, $H2] y)
 
 batch_first = _case(
     name="gru_scan_over_axis_1",
-    model=f"""
-batch_first (float[$B, T, $I] x) => (float[$B, T, $H] y) {{
+    model=f"""batch_first (float[$B, T, $I] x) => (float[$B, T, $H] y) {{
    last, y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
       body = step {_STEP}> (h0, x)
 }}""",
@@ -92,8 +89,7 @@ def _layers(given: Arrays) -> Arrays:
 
 layers = _case(
     name="gru_two_layers",
-    model=f"""
-layers (float[T, $B, $H] x) => (float[T, $B, $H] y) {{
+    model=f"""layers (float[T, $B, $H] x) => (float[T, $B, $H] y) {{
    h_1, inner = Scan <num_scan_inputs = 1, body = lower {_STEP.replace("$I", "$H")}> (h0, x)
    h_2, y = Scan <num_scan_inputs = 1, body = upper
       {_STEP.replace("$I", "$H").replace("_ih", "_ih2").replace("_hh", "_hh2")}> (h0, inner)

@@ -13,8 +13,7 @@ _case = functools.partial(Case, sizes=_SIZES, small=_SMALL, true_recurrence=True
 
 torch_while = _case(
     name="torch_while_loop",
-    model="""
-main_graph (float[$B, $D] x) => (int64 getitem, float[$B, $D] getitem_1)
+    model="""main_graph (float[$B, $D] x) => (int64 getitem, float[$B, $D] getitem_1)
    <int64 clone = {0}, bool val_0 = {1}, int64 one = {1}, int64 six = {6}> {
    getitem, getitem_1 = Loop ("", val_0, clone, x) <body = while_loop_body
       (int64 iter_num, bool cond_in, int64 clone_in, float[$B, $D] x_in)
@@ -40,8 +39,7 @@ main_graph (float[$B, $D] x) => (int64 getitem, float[$B, $D] getitem_1)
 
 torch_scan = _case(
     name="torch_scan",
-    model="""
-main_graph (float[t, $B, $D] xs, float[$B, $D] h)
+    model="""main_graph (float[t, $B, $D] xs, float[$B, $D] h)
    => (float[$B, $D] getitem, float[t, $B, $D] getitem_1) <float two = {2}> {
    getitem, getitem_1 = Scan (h, xs) <body = scan_combine
       (float[$B, $D] h_in, float[$B, $D] xs_in) => (float[$B, $D] tanh, float[$B, $D] mul) {
@@ -93,8 +91,7 @@ tf2onnx (float[n, $B, $D] x) => (float[m, $D] y) <int32 zero = {0}, float float_
 
 tf_array = _case(
     name="tf_tensor_array",
-    model="""
-tf2onnx (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
+    model="""tf2onnx (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
    <int32 start = {0}, int32 limit = {$T}, int32 delta = {1}, bool yes = {1}> {
    zeros = ConstantOfShape (shape_of_state)
    i_last, state, limit_out, x_out, delta_out, rows =
@@ -167,8 +164,7 @@ def _boxes(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
 
 suppression = _case(
     name="suppression_by_hand",
-    model=f"""
-nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept) <{_NUMBERS}> {{{_BOXES}
+    model=f"""nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept) <{_NUMBERS}> {{{_BOXES}
    kept = Loop (count, yes, always) <body = step
       (int64 i, bool cond, bool[N] keep) => (bool again, bool[N] keep_next) {{{_READS}{_OVERLAP}
       own = Gather <axis = 0> (keep, at)
@@ -178,8 +174,7 @@ nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept) <{_NUMBERS}> {{{_BOXE
       again = Identity (cond)
    }}>
 }}""",
-    best=f"""
-nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept)
+    best=f"""nms (float[N, 4] boxes, float[N] scores) => (bool[N] kept)
    <{_NUMBERS}, int64[1] second = {{1}}> {{{_BOXES}
       s1 = Gather <axis = 0> (x1, order)
       s2 = Gather <axis = 0> (y1, order)

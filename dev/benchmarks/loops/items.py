@@ -12,8 +12,7 @@ _case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrenc
 
 choice = _case(
     name="if_by_row",
-    model="""
-choice (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""choice (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
    y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r)
@@ -28,8 +27,7 @@ choice (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}
       again = Identity (cond)
    }>
 }""",
-    best="""
-choice (float[T, $D] x) => (float[T, $D] y) <float none = {0}, int64[1] second = {1}> {
+    best="""choice (float[T, $D] x) => (float[T, $D] y) <float none = {0}, int64[1] second = {1}> {
    sum = ReduceSum <keepdims = 1> (x, second)
    positive = Greater (sum, none)
    a = Mul (x, gain)
@@ -43,8 +41,7 @@ choice (float[T, $D] x) => (float[T, $D] y) <float none = {0}, int64[1] second =
 
 first_differs = _case(
     name="if_by_iteration",
-    model="""
-choice (float[$T, $D] x) => (float[$T, $D] y)
+    model="""choice (float[$T, $D] x) => (float[$T, $D] y)
    <int64 length = {$T}, bool always = {1}, int64 zero = {0}> {
    y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r) {
       e = Gather <axis = 0> (x, i)
@@ -62,8 +59,7 @@ choice (float[$T, $D] x) => (float[$T, $D] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-choice (float[$T, $D] x) => (float[$T, $D] y)
+    best="""choice (float[$T, $D] x) => (float[$T, $D] y)
    <int64[1] first = {0}, int64[1] end = {-1}, int64[2] row = {1, -1}> {
    start_row = Reshape (start, row)
    until = Slice (x, first, end, first)
@@ -77,8 +73,7 @@ choice (float[$T, $D] x) => (float[$T, $D] y)
 
 ranking = _case(
     name="top_classes_by_row",
-    model="""
-ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes)
+    model="""ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes)
    <int64 zero = {0}, bool always = {1}, int64[1] k = {$K}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -100,8 +95,7 @@ ranking (float[T, $D] x) => (float[T, $K] scores, int64[T, $K] classes) <int64[1
 
 normalized_weights = _case(
     name="weights_normalized_inside",
-    model="""
-normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
+    model="""normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
    y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$K] r) {
       length = ReduceL2 <axes = [0], keepdims = 1> (w)
       safe = Add (length, tiny)
@@ -112,8 +106,7 @@ normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
       r = MatMul (e_unit, unit)
    }> (x)
 }""",
-    best="""
-normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
+    best="""normalized (float[T, $D] x) => (float[T, $K] y) <float tiny = {1e-6}> {
    x_length = ReduceL2 <axes = [1], keepdims = 1> (x)
    x_safe = Add (x_length, tiny)
    x_unit = Div (x, x_safe)
@@ -140,8 +133,7 @@ covariance (float[$T, $D] x) => (float[$T, $D, $D] y) <int64 length = {$T}, bool
       again = Identity (cond)
    }>
 }""",
-    best="""
-covariance (float[$T, $D] x) => (float[$T, $D, $D] y)
+    best="""covariance (float[$T, $D] x) => (float[$T, $D, $D] y)
    <int64[1] second = {1}, int64[1] third = {2}> {
    off = Sub (x, mean)
    down = Unsqueeze (off, third)

@@ -65,8 +65,7 @@ torch_jit (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[
    }>
    y = ConcatFromSequence <axis = 0, new_axis = 1> (outs)
 }""",
-    best="""
-lstm (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[$B, $H] c_n)
+    best="""lstm (float[T, $B, $I] x) => (float[T, $B, $H] y, float[$B, $H] h_n, float[$B, $H] c_n)
    <int64[1] first = {0}, int64[1] second = {1}> {
    h = Unsqueeze (h0, first)
    c = Unsqueeze (c0, first)
@@ -96,8 +95,7 @@ def _fused(given: Arrays) -> Arrays:
 
 fused = _case(
     name="lstm_fused_scan",
-    model="""
-fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+    model="""fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    h_n, c_n, y = Scan <num_scan_inputs = 1, body = step
       (float[$B, $H] h, float[$B, $H] c, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] c_next, float[$B, $H] out) {
@@ -125,8 +123,7 @@ fused (float[T, $B, $I] x) => (float[T, $B, $H] y) {
 )
 
 
-_SEPARATE = """
-keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+_SEPARATE = """keras (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    h_n, c_n, y = Scan <num_scan_inputs = 1, body = step
       (float[$B, $H] h, float[$B, $H] c, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] c_next, float[$B, $H] out) {
@@ -189,8 +186,7 @@ def _peephole(given: Arrays) -> Arrays:
 
 peephole = _case(
     name="lstm_peephole",
-    model="""
-peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
+    model="""peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
    h_n, c_n, y = Scan <num_scan_inputs = 1, body = step
       (float[$B, $H] h, float[$B, $H] c, float[$B, $I] e)
       => (float[$B, $H] h_next, float[$B, $H] c_next, float[$B, $H] out) {
@@ -224,8 +220,7 @@ peephole (float[T, $B, $I] x) => (float[T, $B, $H] y) {
 
 one_step = _case(
     name="lstm_node_in_loop",
-    model="""
-decoder (float[T, $B, $I] x) => (float[T, $B, $H] y)
+    model="""decoder (float[T, $B, $I] x) => (float[T, $B, $H] y)
    <int64[1] first = {0}, int64[1] second = {1}, int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -271,16 +266,14 @@ _BACKWARD_STEP = """(int64 k, bool cond, float[$B, $H] h, float[$B, $H] c)
 
 backward = _case(
     name="lstm_backward_by_index",
-    model=f"""
-backward (float[T, $B, $I] x) => (float[T, $B, $H] y)
+    model=f"""backward (float[T, $B, $I] x) => (float[T, $B, $H] y)
    <int64 zero = {{0}}, int64 one = {{1}}, bool always = {{1}}> {{
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
    h_n, c_n, y = Loop (length, always, h0, c0) <body = step
       {_BACKWARD_STEP.replace("INDEX", "left = Sub (length, k)  t = Sub (left, one)")}>
 }}""",
-    best="""
-lstm (float[T, $B, $I] x) => (float[T, $B, $H] y)
+    best="""lstm (float[T, $B, $I] x) => (float[T, $B, $H] y)
    <int64[1] first = {0}, int64[1] second = {1}, int64[1] end = {-1},
     int64[1] before = {-9223372036854775807}> {
    back = Slice (x, end, before, first, end)

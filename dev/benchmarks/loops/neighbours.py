@@ -23,8 +23,7 @@ _AT_ONCE = """
    off = Sub (one, training)
    far = ReduceSumSquare <axes = [2], keepdims = 0> (off)"""
 
-_CLASSIFIER = """
-classifier (float[N, $D] X) => (int64[N] label, float[N, $K] distance)
+_CLASSIFIER = """classifier (float[N, $D] X) => (int64[N] label, float[N, $K] distance)
    <int64[1] k = {$K}, int64[1] second = {1}> {DISTANCES
    roots = Sqrt (far)
    distance, place = TopK <axis = 1, largest = 0> (roots, k)
@@ -101,8 +100,7 @@ nested_scans = _case(
     sizes={"N": 4, "M": 500, "D": 16, "K": 5},
 )
 
-_CLUSTERS = """
-clusters (float[N, $D] x) => (int64[N] label, float[N] score) """
+_CLUSTERS = """clusters (float[N, $D] x) => (int64[N] label, float[N] score) """
 
 k_means = _case(
     name="k_means_assignment",
@@ -139,8 +137,7 @@ k_means = _case(
 
 k_means_columns = _case(
     name="k_means_over_centres",
-    model="""
-clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {1}> {
+    model="""clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {1}> {
    rows, far_t = Scan <num_scan_inputs = 1, body = cdist
       (float[R, $D] next_in, float[$D] next) => (float[R, $D] next_out, float[R] scan_out) {
       next_out = Identity (next_in)
@@ -149,8 +146,7 @@ clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {1}> {
    }> (X, centres)
    label = ArgMin <axis = 0, keepdims = 0> (far_t)
 }""",
-    best=f"""
-clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {{1}}> {{
+    best=f"""clusters (float[N, $D] X) => (int64[N] label) <int64[1] second = {{1}}> {{
    {_AT_ONCE.replace("training", "centres")}
    label = ArgMin <axis = 1, keepdims = 0> (far)
 }}""",
@@ -174,8 +170,7 @@ process (float[N, $D] x) => (float[N] y) <float length = {{0.7}}, float minus_ha
    product = MatMul (kernel, alpha)
    y = Add (product, mean)
 }}""",
-    best=f"""
-process (float[N, $D] x) => (float[N] y)
+    best=f"""process (float[N, $D] x) => (float[N] y)
    <float length = {{0.7}}, float minus_half = {{-0.5}}, int64[1] second = {{1}}> {{
    {_KERNEL.replace("DISTANCES", _AT_ONCE)}
    product = MatMul (kernel, alpha)
@@ -188,8 +183,7 @@ process (float[N, $D] x) => (float[N] y)
 
 deviation = _case(
     name="gaussian_process_with_deviation",
-    model=f"""
-process (float[N, $D] x) => (float[N] y, float[N] spread)
+    model=f"""process (float[N, $D] x) => (float[N] y, float[N] spread)
    <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}},
     int64[1] axis = {{1}}> {{
    {_KERNEL.replace("DISTANCES", _CDIST)}
@@ -202,8 +196,7 @@ process (float[N, $D] x) => (float[N] y, float[N] spread)
    safe = Abs (variance)
    spread = Sqrt (safe)
 }}""",
-    best=f"""
-process (float[N, $D] x) => (float[N] y, float[N] spread)
+    best=f"""process (float[N, $D] x) => (float[N] y, float[N] spread)
    <float length = {{0.7}}, float minus_half = {{-0.5}}, float prior = {{1.5}},
     int64[1] second = {{1}}> {{
    {_KERNEL.replace("DISTANCES", _AT_ONCE)}

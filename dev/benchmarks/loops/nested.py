@@ -12,8 +12,7 @@ _case = functools.partial(Case, feeds={"x": "B T D"}, small=_SMALL, true_recurre
 
 recurrence_by_row = _case(
     name="nested_recurrence_by_row",
-    model="""
-rows (float[B, T, $D] x) => (float[B, $H] y) <int64 zero = {0}, bool always = {1}> {
+    model="""rows (float[B, T, $D] x) => (float[B, $H] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    count = Gather <axis = 0> (shape, zero)
    y = Loop (count, always) <body = row (int64 b, bool cond) => (bool again, float[$H] r)
@@ -31,8 +30,7 @@ rows (float[B, T, $D] x) => (float[B, $H] y) <int64 zero = {0}, bool always = {1
       again = Identity (cond)
    }>
 }""",
-    best="""
-rows (float[B, T, $D] x) => (float[B, $H] y) <int64[1] width = {$H}> {
+    best="""rows (float[B, T, $D] x) => (float[B, $H] y) <int64[1] width = {$H}> {
    product = MatMul (x, w_x)
    projected = Add (product, bias)
    count = Shape <end = 1> (x)
@@ -52,8 +50,7 @@ rows (float[B, T, $D] x) => (float[B, $H] y) <int64[1] width = {$H}> {
 
 maps = _case(
     name="nested_maps",
-    model="""
-maps (float[B, T, $D] x) => (float[B, T, $K] y) {
+    model="""maps (float[B, T, $D] x) => (float[B, T, $K] y) {
    y = Scan <num_scan_inputs = 1, body = outer (float[T, $D] rows) => (float[T, $K] made) {
       scaled = Mul (rows, gain)
       made = Scan <num_scan_inputs = 1, body = inner (float[$D] e) => (float[$K] r) {
@@ -63,8 +60,7 @@ maps (float[B, T, $D] x) => (float[B, T, $K] y) {
       }> (scaled)
    }> (x)
 }""",
-    best="""
-maps (float[B, T, $D] x) => (float[B, T, $K] y) {
+    best="""maps (float[B, T, $D] x) => (float[B, T, $K] y) {
    scaled = Mul (x, gain)
    a = MatMul (scaled, w)
    b = Add (a, bias)
@@ -76,8 +72,7 @@ maps (float[B, T, $D] x) => (float[B, T, $K] y) {
 
 pairs = _case(
     name="nested_pairs",
-    model="""
-pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y)
+    model="""pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y)
    <int64 zero = {0}, bool always = {1}> {
    shape_x = Shape (x)
    n = Gather <axis = 0> (shape_x, zero)
@@ -96,8 +91,7 @@ pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y) {
+    best="""pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y) {
    z_t = Transpose <perm = [1, 0]> (z)
    sums = MatMul (x, z_t)
    y = Tanh (sums)
@@ -108,8 +102,7 @@ pairs (float[N, $D] x, float[K, $D] z) => (float[N, K] y) {
 
 sums = _case(
     name="nested_cumulative_sums",
-    model="""
-sums (float[$B, T, $D] x) => (float[$B, T, $D] y)
+    model="""sums (float[$B, T, $D] x) => (float[$B, T, $D] y)
    <int64 count = {$B}, int64 one = {1}, bool always = {1}> {
    y = Loop (count, always) <body = row (int64 b, bool cond) => (bool again, float[T, $D] r) {
       rows = Gather <axis = 0> (x, b)
@@ -121,8 +114,7 @@ sums (float[$B, T, $D] x) => (float[$B, T, $D] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-sums (float[$B, T, $D] x) => (float[$B, T, $D] y) <int64 one = {1}> {
+    best="""sums (float[$B, T, $D] x) => (float[$B, T, $D] y) <int64 one = {1}> {
    run = CumSum (x, one)
    y = Add (run, start)
 }""",
@@ -133,8 +125,7 @@ sums (float[$B, T, $D] x) => (float[$B, T, $D] y) <int64 one = {1}> {
 
 heads = _case(
     name="attention_by_head",
-    model="""
-heads (float[$T, $W] x) => (float[$T, $W] y) <int64 count = {$N}, bool always = {1}> {
+    model="""heads (float[$T, $W] x) => (float[$T, $W] y) <int64 count = {$N}, bool always = {1}> {
    parts = Loop (count, always) <body = head (int64 n, bool cond) => (bool again, float[$T, $D] r)
       <float scale = {0.25}> {
       wq = Gather <axis = 0> (w_q, n)
@@ -154,8 +145,7 @@ heads (float[$T, $W] x) => (float[$T, $W] y) <int64 count = {$N}, bool always = 
    joined = Reshape (turned, joined_shape)
    y = MatMul (joined, w_o)
 }""",
-    best="""
-heads (float[$T, $W] x) => (float[$T, $W] y) <float scale = {0.25}> {
+    best="""heads (float[$T, $W] x) => (float[$T, $W] y) <float scale = {0.25}> {
    q = MatMul (x, w_q)
    k = MatMul (x, w_k)
    v = MatMul (x, w_v)
@@ -177,8 +167,7 @@ heads (float[$T, $W] x) => (float[$T, $W] y) <float scale = {0.25}> {
 
 heads_listed = _case(
     name="attention_by_head_listed",
-    model="""
-heads (float[T, $W] x) => (float[T, $W] y)
+    model="""heads (float[T, $W] x) => (float[T, $W] y)
    <int64 count = {$N}, bool always = {1}, int64 width = {$D}> {
    q_all = MatMul (x, w_q)
    k_all = MatMul (x, w_k)
@@ -205,8 +194,7 @@ heads (float[T, $W] x) => (float[T, $W] y)
    joined = ConcatFromSequence <axis = 1> (parts)
    y = MatMul (joined, w_o)
 }""",
-    best="""
-heads (float[T, $W] x) => (float[T, $W] y)
+    best="""heads (float[T, $W] x) => (float[T, $W] y)
    <float scale = {0.25}, int64[3] split = {0, $N, $D}, int64[2] join = {0, $W}> {
    q_all = MatMul (x, w_q)
    k_all = MatMul (x, w_k)

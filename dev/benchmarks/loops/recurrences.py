@@ -12,8 +12,7 @@ _case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrenc
 
 mamba = _case(
     name="mamba_projections_inside",
-    model="""
-mamba (float[T, $D] x) => (float[T, $D] y) {
+    model="""mamba (float[T, $D] x) => (float[T, $D] y) {
    last, y = Scan <num_scan_inputs = 1, body = step (float[$D, $N] h, float[$D] e)
       => (float[$D, $N] h_next, float[$D] out) <int64[1] first = {0}, int64[1] second = {1}> {
       low = MatMul (e, w_low)
@@ -75,8 +74,7 @@ mamba (float[T, $D] x) => (float[T, $D] y) <int64[1] second = {1}, int64[1] thir
 
 linear = _case(
     name="linear_recurrence_loop",
-    model="""
-linear (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""linear (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    steps = Gather <axis = 0> (shape, zero)
    last, y = Loop (steps, always, h0) <body = step (int64 t, bool cond, float[$D] h)
@@ -92,8 +90,7 @@ linear (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}
       again = Identity (always)
    }>
 }""",
-    best="""
-linear (float[T, $D] x) => (float[T, $D] y) {
+    best="""linear (float[T, $D] x) => (float[T, $D] y) {
    gate = MatMul (x, w_a)
    a = Sigmoid (gate)
    value = MatMul (x, w_b)
@@ -112,8 +109,7 @@ linear (float[T, $D] x) => (float[T, $D] y) {
 
 retention = _case(
     name="retention_outer_products",
-    model="""
-retention (float[$T, $D] x) => (float[$T, $D] y)
+    model="""retention (float[$T, $D] x) => (float[$T, $D] y)
    <int64 steps = {$T}, bool always = {1}, float decay = {0.95}> {
    last, y = Loop (steps, always, s0) <body = step (int64 t, bool cond, float[$D, $D] s)
       => (bool again, float[$D, $D] s_next, float[$D] out)
@@ -133,8 +129,7 @@ retention (float[$T, $D] x) => (float[$T, $D] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-retention (float[$T, $D] x) => (float[$T, $D] y)
+    best="""retention (float[$T, $D] x) => (float[$T, $D] y)
    <float decay = {0.95}, int64[1] second = {1}, int64[1] third = {2}> {
    q = MatMul (x, w_q)
    k = MatMul (x, w_k)
@@ -159,8 +154,7 @@ retention (float[$T, $D] x) => (float[$T, $D] y)
 
 smoothing = _case(
     name="exponential_smoothing",
-    model="""
-smoothing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""smoothing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    steps = Gather <axis = 0> (shape, zero)
    last, y = Loop (steps, always, h0) <body = step (int64 t, bool cond, float[$D] h)
@@ -233,8 +227,7 @@ reservoir (float[T, $B, $D] x) => (float[T, $B, $D] y) <float leak = {0.3}, floa
 
 attention_decoder = _case(
     name="recurrence_with_invariant_attention_keys",
-    model="""
-decoder (float[T, $D] x, float[$N, $D] memory) => (float[T, $D] y)
+    model="""decoder (float[T, $D] x, float[$N, $D] memory) => (float[T, $D] y)
    <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    steps = Gather <axis = 0> (shape, zero)

@@ -10,8 +10,7 @@ _case = functools.partial(Case, feeds={"x": "T D"}, small=_SMALL, true_recurrenc
 
 mlp = _case(
     name="mlp_scan",
-    model="""
-mlp (float[T, $D] x) => (float[T, $K] y) {
+    model="""mlp (float[T, $D] x) => (float[T, $K] y) {
    y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$K] r) {
       a = MatMul (e, w1)
       a_b = Add (a, b1)
@@ -21,8 +20,7 @@ mlp (float[T, $D] x) => (float[T, $K] y) {
       r = Softmax <axis = -1> (b_b)
    }> (x)
 }""",
-    best="""
-mlp (float[T, $D] x) => (float[T, $K] y) {
+    best="""mlp (float[T, $D] x) => (float[T, $K] y) {
    a = Gemm (x, w1, b1)
    h = Relu (a)
    b = Gemm (h, w2, b2)
@@ -34,8 +32,7 @@ mlp (float[T, $D] x) => (float[T, $K] y) {
 
 mlp_given = _case(
     name="mlp_rows_given",
-    model="""
-mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <bool always = {1}> {
+    model="""mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <bool always = {1}> {
    y = Loop (n, always) <body = row (int64 i, bool cond) => (bool again, float[$K] r)
       <int64[1] first = {0}> {
       e = Gather <axis = 0> (x, i)
@@ -47,8 +44,7 @@ mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <bool always = {1}> {
       again = Identity (cond)
    }>
 }""",
-    best="""
-mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <int64[1] first = {0}> {
+    best="""mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <int64[1] first = {0}> {
    end = Unsqueeze (n, first)
    rows = Slice (x, first, end, first)
    a = Gemm (rows, w1, b1)
@@ -62,8 +58,7 @@ mlp (float[T, $D] x, int64 n) => (float[N, $K] y) <int64[1] first = {0}> {
 
 softmax = _case(
     name="softmax_and_matmul",
-    model="""
-attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
+    model="""attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
    <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -78,8 +73,7 @@ attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $
       again = Identity (always)
    }>
 }""",
-    best="""
-attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
+    best="""attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $D] y)
    <float scale = {0.25}> {
    keys_t = Transpose <perm = [1, 0]> (keys)
    s = MatMul (x, keys_t)
@@ -93,8 +87,7 @@ attend (float[T, $D] x, float[$H, $D] keys, float[$H, $D] values) => (float[T, $
 
 elementwise = _case(
     name="gelu_rows",
-    model="""
-gelu (float[$T, $D] x) => (float[$T, $D] y)
+    model="""gelu (float[$T, $D] x) => (float[$T, $D] y)
    <float root = {1.4142135}, float one = {1}, float half = {0.5}> {
    y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$D] r) {
       scaled = Div (e, root)
@@ -104,8 +97,7 @@ gelu (float[$T, $D] x) => (float[$T, $D] y)
       r = Mul (halved, e)
    }> (x)
 }""",
-    best="""
-gelu (float[$T, $D] x) => (float[$T, $D] y)
+    best="""gelu (float[$T, $D] x) => (float[$T, $D] y)
    <float root = {1.4142135}, float one = {1}, float half = {0.5}> {
    scaled = Div (x, root)
    erf = Erf (scaled)
@@ -118,8 +110,7 @@ gelu (float[$T, $D] x) => (float[$T, $D] y)
 
 polynomial = _case(
     name="elementwise_rows_with_iteration",
-    model="""
-positions (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""positions (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
    y = Loop (length, always) <body = row (int64 i, bool cond) => (bool again, float[$D] r) {
@@ -133,8 +124,7 @@ positions (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}, bool always = 
       again = Identity (cond)
    }>
 }""",
-    best="""
-positions (float[T, $D] x) => (float[T, $D] y)
+    best="""positions (float[T, $D] x) => (float[T, $D] y)
    <int64 zero = {0}, int64 one = {1}, int64[2] column = {-1, 1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -153,8 +143,7 @@ positions (float[T, $D] x) => (float[T, $D] y)
 
 norm = _case(
     name="layer_norm_rows",
-    model="""
-norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}> {
+    model="""norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}> {
    y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$D] r) {
       mean = ReduceMean <axes = [-1]> (e)
       off = Sub (e, mean)
@@ -167,8 +156,7 @@ norm (float[T, $D] x) => (float[T, $D] y) <float two = {2}, float tiny = {1e-5}>
       r = Add (scaled, bias)
    }> (x)
 }""",
-    best="""
-norm (float[T, $D] x) => (float[T, $D] y) {
+    best="""norm (float[T, $D] x) => (float[T, $D] y) {
    y = LayerNormalization <axis = -1> (x, gain, bias)
 }""",
     weights={"gain": "D", "bias": "D"},
@@ -177,8 +165,7 @@ norm (float[T, $D] x) => (float[T, $D] y) {
 
 columns = _case(
     name="columns_scan_over_axis_1",
-    model="""
-columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
+    model="""columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
    y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
       body = column (float[$B, $D] e) => (float[$B, $D] r) {
       a = MatMul (e, w)
@@ -186,8 +173,7 @@ columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
       r = Relu (b)
    }> (x)
 }""",
-    best="""
-columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
+    best="""columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
    a = MatMul (x, w)
    b = Add (a, bias)
    y = Relu (b)
@@ -200,8 +186,7 @@ columns (float[$B, T, $D] x) => (float[$B, T, $D] y) {
 
 backward = _case(
     name="rows_scanned_backward",
-    model="""
-backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y) {
+    model="""backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y) {
    y = Scan <num_scan_inputs = 2, scan_input_directions = [1, 0], scan_output_directions = [1],
       body = row (float[$D] e, float[$D] f) => (float[$D] r) {
       a = MatMul (e, w)
@@ -209,8 +194,7 @@ backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y) {
       r = Tanh (s)
    }> (x, z)
 }""",
-    best="""
-backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y)
+    best="""backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y)
    <int64[1] first = {0}, int64[1] end = {-1}, int64[1] before = {-9223372036854775807}> {
    a = MatMul (x, w)
    turned = Slice (z, end, before, first, end)
@@ -224,8 +208,7 @@ backward (float[T, $D] x, float[T, $D] z) => (float[T, $D] y)
 
 mapped = _case(
     name="sequence_map",
-    model="""
-mapped (float[$T, $D] x) => (float[$T, $D] y) {
+    model="""mapped (float[$T, $D] x) => (float[$T, $D] y) {
    rows = SplitToSequence <axis = 0, keepdims = 0> (x)
    made = SequenceMap <body = row (float[$D] e) => (float[$D] r) {
       a = MatMul (e, w)
@@ -234,8 +217,7 @@ mapped (float[$T, $D] x) => (float[$T, $D] y) {
    }> (rows)
    y = ConcatFromSequence <axis = 0, new_axis = 1> (made)
 }""",
-    best="""
-mapped (float[$T, $D] x) => (float[$T, $D] y) {
+    best="""mapped (float[$T, $D] x) => (float[$T, $D] y) {
    a = MatMul (x, w)
    b = Add (a, bias)
    y = Sigmoid (b)

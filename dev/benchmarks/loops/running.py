@@ -15,8 +15,7 @@ _LENGTH = """<int64 zero = {0}, bool always = {1}> {
 
 def _running(combined: str, given: str = "float") -> str:
     """A Loop that gives each value of what it carries."""
-    return f"""
-running ({given}[T, $D] x) => ({given}[T, $D] y) {_LENGTH}
+    return f"""running ({given}[T, $D] x) => ({given}[T, $D] y) {_LENGTH}
    last, y = Loop (length, always, start) <body = step (int64 i, bool cond, {given}[$D] s)
       => (bool again, {given}[$D] s_next, {given}[$D] out) {{
       e = Gather <axis = 0> (x, i)
@@ -29,8 +28,7 @@ running ({given}[T, $D] x) => ({given}[T, $D] y) {_LENGTH}
 
 def _final(combined: str, given: str = "float") -> str:
     """A Loop that gives only the last value."""
-    return f"""
-final ({given}[T, $D] x) => ({given}[$D] y) {_LENGTH}
+    return f"""final ({given}[T, $D] x) => ({given}[$D] y) {_LENGTH}
    y = Loop (length, always, start) <body = step (int64 i, bool cond, {given}[$D] s)
       => (bool again, {given}[$D] s_next) {{
       e = Gather <axis = 0> (x, i)
@@ -51,8 +49,7 @@ _case = functools.partial(
 cumulative = _case(
     name="cumulative_sum_loop",
     model=_running("Add (s, e)"),
-    best="""
-running (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}> {
+    best="""running (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}> {
    y = CumSum (x, zero)
 }""",
     weights={"start": _zeros},
@@ -61,8 +58,7 @@ running (float[T, $D] x) => (float[T, $D] y) <int64 zero = {0}> {
 
 cumulative_backward = _case(
     name="cumulative_sum_backward_scan",
-    model="""
-returns (float[$T, $D] rewards) => (float[$T, $D] y) {
+    model="""returns (float[$T, $D] rewards) => (float[$T, $D] y) {
    last, y = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1],
       body = step (float[$D] s, float[$D] e) => (float[$D] s_next, float[$D] out) {
       scaled = Mul (e, gain)
@@ -70,8 +66,7 @@ returns (float[$T, $D] rewards) => (float[$T, $D] y) {
       out = Identity (s_next)
    }> (start, rewards)
 }""",
-    best="""
-returns (float[$T, $D] rewards) => (float[$T, $D] y) <int64 zero = {0}> {
+    best="""returns (float[$T, $D] rewards) => (float[$T, $D] y) <int64 zero = {0}> {
    scaled = Mul (rewards, gain)
    sums = CumSum <reverse = 1> (scaled, zero)
    y = Add (sums, start)
@@ -82,15 +77,13 @@ returns (float[$T, $D] rewards) => (float[$T, $D] y) <int64 zero = {0}> {
 
 total = _case(
     name="sum_of_squares_final",
-    model="""
-total (float[T, $D] x) => (float[$D] y) {
+    model="""total (float[T, $D] x) => (float[$D] y) {
    y = Scan <num_scan_inputs = 1, body = step (float[$D] s, float[$D] e) => (float[$D] s_next) {
       square = Mul (e, e)
       s_next = Add (s, square)
    }> (start, x)
 }""",
-    best="""
-total (float[T, $D] x) => (float[$D] y) <int64[1] first = {0}> {
+    best="""total (float[T, $D] x) => (float[$D] y) <int64[1] first = {0}> {
    squares = Mul (x, x)
    y = ReduceSum <keepdims = 0> (squares, first)
 }""",
@@ -102,8 +95,7 @@ running_maximum = _case(
     name="running_maximum",
     model=_running("Max (s, e)"),
     # Each of the few iterations doubles how far back a row sees.
-    best="""
-running (float[T, $D] x) => (float[T, $D] y)
+    best="""running (float[T, $D] x) => (float[T, $D] y)
    <int64[1] first = {0}, int64[1] one = {1}, int64[1] two = {2}, bool always = {1},
     float log_2 = {0.6931472}> {
    begun = Max (x, start)
@@ -131,8 +123,7 @@ running (float[T, $D] x) => (float[T, $D] y)
 final_maximum = _case(
     name="maximum_final",
     model=_final("Max (e, s)"),
-    best="""
-final (float[T, $D] x) => (float[$D] y) {
+    best="""final (float[T, $D] x) => (float[$D] y) {
    most = ReduceMax <axes = [0], keepdims = 0> (x)
    y = Max (most, start)
 }""",
@@ -141,15 +132,13 @@ final (float[T, $D] x) => (float[$D] y) {
 
 final_minimum = _case(
     name="smallest_size_final",
-    model="""
-final (float[T, $D] x) => (float[$D] y) {
+    model="""final (float[T, $D] x) => (float[$D] y) {
    y = Scan <num_scan_inputs = 1, body = step (float[$D] s, float[$D] e) => (float[$D] s_next) {
       size = Abs (e)
       s_next = Min (s, size)
    }> (start, x)
 }""",
-    best="""
-final (float[T, $D] x) => (float[$D] y) {
+    best="""final (float[T, $D] x) => (float[$D] y) {
    sizes = Abs (x)
    least = ReduceMin <axes = [0], keepdims = 0> (sizes)
    y = Min (least, start)
@@ -160,8 +149,7 @@ final (float[T, $D] x) => (float[$D] y) {
 product = _case(
     name="product_final",
     model=_final("Mul (s, e)"),
-    best="""
-final (float[T, $D] x) => (float[$D] y) {
+    best="""final (float[T, $D] x) => (float[$D] y) {
    product = ReduceProd <axes = [0], keepdims = 0> (x)
    y = Mul (product, start)
 }""",
@@ -178,8 +166,7 @@ def _flags(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
 conjunction = _case(
     name="all_true_final",
     model=_final("And (s, e)", "bool"),
-    best="""
-final (bool[T, $D] x) => (bool[$D] y) {
+    best="""final (bool[T, $D] x) => (bool[$D] y) {
    numbers = Cast <to = 6> (x)
    least = ReduceMin <axes = [0], keepdims = 0> (numbers)
    y = Cast <to = 9> (least)
@@ -191,8 +178,7 @@ final (bool[T, $D] x) => (bool[$D] y) {
 
 count = _case(
     name="running_count",
-    model="""
-count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}> {
+    model="""count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}> {
    last, y = Scan <num_scan_inputs = 1, body = step (int64[$D] n, float[$D] e)
       => (int64[$D] n_next, int64[$D] out) {
       above = Greater (e, threshold)
@@ -201,8 +187,7 @@ count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}> {
       out = Identity (n_next)
    }> (start, x)
 }""",
-    best="""
-count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}, int64 zero = {0}> {
+    best="""count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}, int64 zero = {0}> {
    above = Greater (x, threshold)
    ones = Cast <to = 7> (above)
    y = CumSum (ones, zero)
@@ -213,8 +198,7 @@ count (float[T, $D] x) => (int64[T, $D] y) <float threshold = {0.5}, int64 zero 
 
 mean = _case(
     name="mean_of_scores_final",
-    model="""
-mean (float[T, $D] x) => (float[$D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""mean (float[T, $D] x) => (float[$D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
    sum = Loop (length, always, start) <body = step (int64 i, bool cond, float[$D] s)
@@ -229,8 +213,7 @@ mean (float[T, $D] x) => (float[$D] y) <int64 zero = {0}, bool always = {1}> {
    count = Cast <to = 1> (length)
    y = Div (sum, count)
 }""",
-    best="""
-mean (float[T, $D] x) => (float[$D] y) {
+    best="""mean (float[T, $D] x) => (float[$D] y) {
    hidden = MatMul (x, w)
    biased = Add (hidden, bias)
    scores = Sigmoid (biased)
@@ -243,8 +226,7 @@ mean (float[T, $D] x) => (float[$D] y) {
 
 difference = _case(
     name="difference_from_last_frame",
-    model="""
-deltas (float[T, $D] x) => (float[T, $D] y) {
+    model="""deltas (float[T, $D] x) => (float[T, $D] y) {
    last, y = Scan <num_scan_inputs = 1, body = step (float[$D] before, float[$D] e)
       => (float[$D] now, float[$D] out) {
       change = Sub (e, before)
@@ -253,8 +235,7 @@ deltas (float[T, $D] x) => (float[T, $D] y) {
       now = Identity (e)
    }> (start, x)
 }""",
-    best="""
-deltas (float[T, $D] x) => (float[T, $D] y)
+    best="""deltas (float[T, $D] x) => (float[T, $D] y)
    <int64[1] first = {0}, int64[1] end = {-1}, int64[2] row = {1, -1}> {
    start_row = Reshape (start, row)
    all = Concat <axis = 0> (start_row, x)
@@ -284,8 +265,7 @@ best (float[T, $D] x) => (float best_score, int64 best_row) <int64 zero = {0}, b
       again = Identity (cond)
    }>
 }""",
-    best="""
-best (float[T, $D] x) => (float best_score, int64 best_row) {
+    best="""best (float[T, $D] x) => (float best_score, int64 best_row) {
    scores = MatMul (x, w)
    best_row = ArgMax <axis = 0, keepdims = 0> (scores)
    best_score = ReduceMax <axes = [0], keepdims = 0> (scores)
@@ -296,8 +276,7 @@ best (float[T, $D] x) => (float best_score, int64 best_row) {
 
 first_hit = _case(
     name="first_row_above_a_limit",
-    model="""
-search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
+    model="""search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
    <int64 zero = {0}, int64 one = {1}, int64 absent = {-1}, float none = {0}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -317,8 +296,7 @@ search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total
       again = And (more, goes_on)
    }>
 }""",
-    best="""
-search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
+    best="""search (float[T, $D] x, float limit) => (int64 where, float[$D] row, float total)
    <int64 zero = {0}, int64[1] first = {0}, int64 one = {1}, int64 absent = {-1}, bool yes = {1}> {
    tops = ReduceMax <axes = [1], keepdims = 0> (x)
    hits = Greater (tops, limit)

@@ -12,8 +12,7 @@ _case = functools.partial(Case, small=_SMALL, true_recurrence=True)
 
 greedy = _case(
     name="greedy_decoding",
-    model="""
-greedy (float[1, $D] start) => (int64[L] tokens)
+    model="""greedy (float[1, $D] start) => (int64[L] tokens)
    <int64 most = {200}, bool always = {1}, int64 begin = {0}> {
    h_n, last, tokens = Loop (most, always, start, begin) <body = step
       (int64 i, bool cond, float[1, $D] h, int64 token)
@@ -39,8 +38,7 @@ greedy (float[1, $D] start) => (int64[L] tokens)
 
 beam = _case(
     name="beam_search",
-    model="""
-beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
+    model="""beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
    <int64 most = {100}, bool always = {1}, int64[1] beams = {$B}, int64[1] second = {1}> {
    h_n, scores, tokens = Loop (most, always, start, begin) <body = step
       (int64 i, bool cond, float[$B, $D] h, float[$B] score)
@@ -72,8 +70,7 @@ beam (float[$B, $D] start) => (int64[L, $B] tokens, float[$B] scores)
 
 converging = _case(
     name="fixed_point_until_converged",
-    model="""
-fixed (float[$D] x) => (float[$D] y) <int64 most = {500}, bool always = {1}> {
+    model="""fixed (float[$D] x) => (float[$D] y) <int64 most = {500}, bool always = {1}> {
    y = Loop (most, always, x) <body = step (int64 i, bool cond, float[$D] h)
       => (bool again, float[$D] h_next) <float tiny = {1e-5}> {
       a = MatMul (h, w)
@@ -92,8 +89,7 @@ fixed (float[$D] x) => (float[$D] y) <int64 most = {500}, bool always = {1}> {
 
 noise = _case(
     name="random_noise_by_row",
-    model="""
-noise (float[T, $D] x) => (float[T, $D] y) {
+    model="""noise (float[T, $D] x) => (float[T, $D] y) {
    y = Scan <num_scan_inputs = 1, body = row (float[$D] e) => (float[$D] r) {
       draw = RandomNormalLike <scale = 0.1> (e)
       moved = Add (e, draw)

@@ -13,8 +13,7 @@ _ROW = """
       scaled = Mul (e, gain)
       moved = Add (scaled, bias)
       r = Sigmoid (moved)"""
-_BEST = """
-best (float[T, $D] x) => (float[T, $D] y) {
+_BEST = """best (float[T, $D] x) => (float[T, $D] y) {
    scaled = Mul (x, gain)
    moved = Add (scaled, bias)
    y = Sigmoid (moved)
@@ -55,8 +54,7 @@ listed (float[$T, $D] x) => (float[$E] y) <int64 length = {{$T}}, bool always = 
    }}>
    y = ConcatFromSequence <axis = 0> (outs)
 }}""",
-    best="""
-best (float[$T, $D] x) => (float[$E] y) <int64[1] flat = {-1}> {
+    best="""best (float[$T, $D] x) => (float[$E] y) <int64[1] flat = {-1}> {
    scaled = Mul (x, gain)
    moved = Add (scaled, bias)
    rows = Sigmoid (moved)
@@ -109,8 +107,7 @@ scattered (float[$T, $D] x) => (float[$T, $D] y) <int64 length = {{$T}}, bool al
 
 assigned_columns = _case(
     name="buffer_torch_columns",
-    model="""
-columns (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
+    model="""columns (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
    <int64 one = {1}, bool always = {1}, int64[1] last = {-1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, one)
@@ -132,8 +129,7 @@ columns (float[$B, $T, $D] x) => (float[$B, $T, $D] y)
       again = Identity (always)
    }>
 }""",
-    best="""
-best (float[$B, $T, $D] x) => (float[$B, $T, $D] y) {
+    best="""best (float[$B, $T, $D] x) => (float[$B, $T, $D] y) {
    scaled = Mul (x, gain)
    moved = Add (scaled, bias)
    y = Relu (moved)
@@ -147,8 +143,7 @@ best (float[$B, $T, $D] x) => (float[$B, $T, $D] y) {
 
 growing = _case(
     name="growing_concat",
-    model=f"""
-growing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {{1}},
+    model=f"""growing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = {{1}},
    int64[2] empty_shape = {{0, $D}}> {{
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -168,8 +163,7 @@ growing (float[T, $D] x) => (float[T, $D] y) <int64 zero = {{0}}, bool always = 
 
 growing_cache = _case(
     name="growing_cache_given",
-    model="""
-cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y)
+    model="""cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y)
    <int64 zero = {0}, bool always = {1}> {
    shape = Shape (x)
    length = Gather <axis = 0> (shape, zero)
@@ -182,8 +176,7 @@ cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y)
       again = Identity (cond)
    }>
 }""",
-    best="""
-cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y) {
+    best="""cache (float[T, $D] x, float[P, $D] past) => (float[Q, $D] y) {
    keys = MatMul (x, w_k)
    y = Concat <axis = 0> (past, keys)
 }""",
@@ -205,8 +198,7 @@ last (float[T, $D] x, int64 n) => (float[$D] y) <int64 end = {{-1}}, bool always
    }}>
    y = SequenceAt (outs, end)
 }}""",
-    best="""
-last (float[T, $D] x, int64 n) => (float[$D] y) <int64 one = {1}> {
+    best="""last (float[T, $D] x, int64 n) => (float[$D] y) <int64 one = {1}> {
    last = Sub (n, one)
    e = Gather <axis = 0> (x, last)
    scaled = Mul (e, gain)
@@ -224,8 +216,7 @@ def _ids(sizes: Sizes, generator: np.random.Generator) -> np.ndarray:
 
 embeddings = _case(
     name="embedding_token_by_token",
-    model="""
-embedding (int64[T] ids) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
+    model="""embedding (int64[T] ids) => (float[T, $D] y) <int64 zero = {0}, bool always = {1}> {
    shape = Shape (ids)
    length = Gather <axis = 0> (shape, zero)
    y = Loop (length, always) <body = step (int64 i, bool cond) => (bool again, float[$D] out) {
@@ -237,8 +228,7 @@ embedding (int64[T] ids) => (float[T, $D] y) <int64 zero = {0}, bool always = {1
       again = Identity (always)
    }>
 }""",
-    best="""
-embedding (int64[T] ids) => (float[T, $D] y) <int64[1] start = {0}> {
+    best="""embedding (int64[T] ids) => (float[T, $D] y) <int64[1] start = {0}> {
    words = Gather <axis = 0> (table, ids)
    length = Shape (ids)
    places = Slice (positions, start, length, start)

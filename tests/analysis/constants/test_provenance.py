@@ -24,13 +24,13 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1
 def test_sources(nodes, said):
     text = f"""g (int64 n, int64 m, float[N] x, seq(float[K]) s, int64 w) => (int64 y)
                <int64 w = {{1}}, int64 k = {{1}}> {{ {nodes} y = Identity (v) }}"""
-    assert origins(ir.load(as_model(HEAD + text)).graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(text)).graph.outputs[0]).startswith(said)
 
 
 def test_many_sources_are_not_all_named():
     inputs = ", ".join(f"int64 i{k}" for k in range(6))
     text = f"g ({inputs}) => (int64 y) {{ y = Sum ({', '.join(f'i{k}' for k in range(6))}) }}"
-    said = origins(ir.load(as_model(HEAD + text)).graph.outputs[0])
+    said = origins(ir.load(as_model(text)).graph.outputs[0])
     assert "input 'i0', input 'i1', input 'i2' and 3 more" in said
 
 
@@ -40,7 +40,7 @@ def test_through_bodies_and_functions():
             c2 = Not (q) r = Neg (a)
         }>
     }"""
-    (loop,) = ir.load(as_model(HEAD + text)).graph.nodes()
+    (loop,) = ir.load(as_model(text)).graph.nodes()
     body = loop.body("body")
     assert origins(body.outputs[0]).startswith("input 'q'")
     assert origins(body.inputs[2]).startswith("input 'x'")
@@ -50,7 +50,7 @@ def test_through_bodies_and_functions():
 def test_parameters_of_functions():
     text = """g (float[2] x) => (float[2] y) { y = local.f (x) }
     <domain: "local", opset_import: ["" : 17]> f (p) => (q) { q = Neg (p) }"""
-    (function,) = ir.load(as_model(HEAD + text)).functions.values()
+    (function,) = ir.load(as_model(text)).functions.values()
     assert origins(function.graph.outputs[0]) == "parameter 'p' of function 'local::f'"
 
 
@@ -99,13 +99,13 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
      "input 'n'; decide it with --set n=..."))  # fmt: skip
 def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
-    assert origins(ir.load(as_model(HEAD + SIZED % nodes)).graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(SIZED % nodes)).graph.outputs[0]).startswith(said)
 
 
 def test_every_option_is_named_that_is_needed():
     inputs = ", ".join(f"int64 i{k}" for k in range(6))
     text = f"g ({inputs}) => (int64 y) {{ y = Sum ({', '.join(f'i{k}' for k in range(6))}) }}"
-    said = origins(ir.load(as_model(HEAD + text)).graph.outputs[0])
+    said = origins(ir.load(as_model(text)).graph.outputs[0])
     assert all(f"--set i{k}=..." in said for k in range(6))
 
 
@@ -123,7 +123,7 @@ def test_every_option_is_named_that_is_needed():
 )
 def test_settings_and_data(declared, setting):
     text = f"g ({declared} n) => ({declared} y) {{ y = Identity (n) }}"
-    assert is_setting(ir.load(as_model(HEAD + text)).graph.inputs[0]) == setting
+    assert is_setting(ir.load(as_model(text)).graph.inputs[0]) == setting
 
 
 CALLED = """
@@ -150,7 +150,7 @@ def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
     text = f"""g (float[N] x, int64 n, int64 m) => (y) {{
         r, s, t = local.f (x, n, m) y = Identity ({output})
     }}{CALLED}"""
-    assert origins(ir.load(as_model(HEAD + text)).graph.outputs[0]).startswith(said)
+    assert origins(ir.load(as_model(text)).graph.outputs[0]).startswith(said)
 
 
 def test_functions_that_call_others_twice_are_walked_once():
@@ -160,7 +160,7 @@ def test_functions_that_call_others_twice_are_walked_once():
     for i in range(1, 60):
         calls = f"a, k = local.f{i - 1} (x, n) r, m = local.f{i - 1} (a, k)"
         text += f"{local} f{i} (x, n) => (r, m) {{ {calls} }}"
-    graph = ir.load(as_model(HEAD + text)).graph
+    graph = ir.load(as_model(text)).graph
     assert origins(graph.outputs[0]) == "input 'n'; decide it with --set n=... (values= in Python)"
 
 
@@ -175,7 +175,7 @@ def test_questions_about_a_chain_share_one_walk(monkeypatch):
         )
         before = f"v{k}"
     text = f"g (float[2] x, float[2] z) => (float[2] y) {{ {nodes} y = Abs ({before}) }}"
-    graph, step = ir.load(as_model(HEAD + text)).graph, Provenance._step
+    graph, step = ir.load(as_model(text)).graph, Provenance._step
     monkeypatch.setattr(Provenance, "_step", lambda self, q: steps.append(q) or step(self, q))
     shared = Provenance()
     sources = [origins(node.input(0), provenance=shared) for node in graph.nodes_of("If")]
@@ -188,7 +188,7 @@ def test_values_that_depend_on_each_other_have_the_same_sources():
     text = """g (float[2] x, float[2] z, int64 n) => (float[2] y, float[2] w) {
         y, w = Loop (n, , x, z) <body = b (int64 i, bool c, float[2] p, float[2] q) =>
             (bool d, float[2] r, float[2] s) { d = Identity (c) r = Neg (q) s = Abs (p) }> }"""
-    loop = ir.load(as_model(HEAD + text)).graph.nodes()[0]
+    loop = ir.load(as_model(text)).graph.nodes()[0]
     body, shared = loop.body("body"), Provenance()
     values = [*body.inputs[2:], *body.outputs[1:], *loop.outputs]
     sources = [{origin.what for origin in shared.of(value)} for value in values]

@@ -1,5 +1,4 @@
 from harness import as_model
-from loops import HEAD
 from straightline import ir
 from straightline.analysis.iterations.block_places import computes_blocks, is_in_block
 from tables import table
@@ -20,14 +19,14 @@ BLOCKS = """g (float[N, 3] x, int64 n, int64 k, int64[K] j, int64 last) => (floa
     ("p = Add (s, j)", "t = Add (s, k) u = Abs (t) p = Add (s, j)", False),
 )
 def test_places_of_a_block(old, new, blocks):
-    (node,) = ir.load(as_model(HEAD + BLOCKS.replace(old, new))).graph.nodes_of("Loop")
+    (node,) = ir.load(as_model(BLOCKS.replace(old, new))).graph.nodes_of("Loop")
     assert computes_blocks(node.body("body")) == blocks
 
 
 def test_graphs_in_a_block():
     inner = """t = Loop (k, yes, r) <body = d (int64 v, bool o, float[K, 3] a)
         => (bool w, float[K, 3] u) { w = Identity (o) u = Neg (a) }> }"""
-    text = HEAD + BLOCKS.replace("}> }", f"{inner}> }}").replace("3] r)", "3] t)")
+    text = BLOCKS.replace("}> }", f"{inner}> }}").replace("3] r)", "3] t)")
     for old, blocks in (("", True), ("q = Min (p, last)", False)):
         model = ir.load(as_model(text.replace(old, "q = Abs (p)") if old else text))
         graphs = {graph.name: is_in_block(graph) for graph in model.graphs()}

@@ -5,8 +5,7 @@ from harness import assert_keeps, assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, LowerSequences, Pipeline, UnrollLoops
 from tables import table
 
-GROWING = """
-<ir_version: 8, opset_import: ["" : 18]>
+GROWING = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[%s] x) => (float[K] y) <bool yes = {1}, int64 ten = {10}> {
    y = Loop (%s, yes, x) <body = b (int64 i, bool c, float[P] a) => (bool c2, float[Q] o) {
       o = Concat <axis = 0> (a, a)
@@ -15,8 +14,7 @@ g (float[%s] x) => (float[K] y) <bool yes = {1}, int64 ten = {10}> {
    }>
 }"""
 
-FLAT = """
-<ir_version: 8, opset_import: ["" : 18]>
+FLAT = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[2] x) => (float[K] y) {
    o_0 = Concat <axis = 0> (x, x)
    o_1 = Concat <axis = 0> (o_0, o_0)
@@ -46,8 +44,7 @@ def test_a_maximum_that_is_none_decides_nothing(maximum):
     assert "its maximum 'm'" in remark.reason
 
 
-LIST = """
-<ir_version: 8, opset_import: ["" : 18]>
+LIST = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[2] x, %s) => (float[K] y) <bool yes = {1}, int64 five = {5}> {
    %s
    t = Loop (%s, yes, s) <body = b (int64 i, bool c, seq(float[2]) a)
@@ -80,8 +77,7 @@ def test_a_loop_until_a_sequence_has_its_length(start, joined):
 
 def test_a_worklist_is_worked_off():
     """Every iteration takes one element from the list and, in the first one only, adds one."""
-    text = """
-    <ir_version: 8, opset_import: ["" : 18]>
+    text = """<ir_version: 8, opset_import: ["" : 18]>
     g (float[2] x) => (float[2] y) <bool yes = {1}, int64 zero = {0}, int64 last = {-1}> {
        s = SequenceConstruct (x, x, x)
        t, y = Loop (, yes, s, x) <body = b (int64 i, bool c, seq(float[2]) a, float[2] sum)

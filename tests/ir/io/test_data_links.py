@@ -10,10 +10,8 @@ from straightline import ir
 from straightline.ir import LoadError, SaveError
 from straightline.ir.io import files
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
-g (float[600] x) => (float[600] z) { y = Add (x, w) z = Mul (y, v) }
-"""
+TEXT = """<ir_version: 10, opset_import: ["": 21]>
+g (float[600] x) => (float[600] z) { y = Add (x, w) z = Mul (y, v) }"""
 
 
 @pytest.fixture
@@ -69,13 +67,11 @@ def test_hard_links_lie_beside_the_result(source, tmp_path):
     assert session.run(None, {"x": np.zeros(600, np.float32)})[0].tolist() == [2] * 600
 
 
-BODIES = """
-<ir_version: 10, opset_import: ["": 21]>
+BODIES = """<ir_version: 10, opset_import: ["": 21]>
 g (float[600] x, bool c) => (float[600] z) { z = If (c) <
   then_branch = t () => (float[600] p) { k = Constant <value = float[1] {0}> () p = Add (x, k) },
   else_branch = e () => (float[600] q) { q = Mul (x, v) y = Sub (x, w) }
-> }
-"""
+> }"""
 
 
 @pytest.mark.parametrize("place", ["w.bin", "k.bin"])

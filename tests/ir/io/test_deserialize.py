@@ -8,8 +8,7 @@ from straightline import ir
 from straightline.ir import MAX_OPSET, ModelError
 from straightline.ir.read_names import put_in_order
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21, "own": 1]>
+TEXT = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
 main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     a = Add(x, w)
     b = own.f(a)
@@ -18,8 +17,7 @@ main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
         else_branch = no () => (float[3] p) { p = Relu(a) }
     >
 }
-<domain: "own", opset_import: ["": 21]> f (x) => (y) { h = Neg(x) y = Relu(h) }
-"""
+<domain: "own", opset_import: ["": 21]> f (x) => (y) { h = Neg(x) y = Relu(h) }"""
 Change = Callable[[onnx.ModelProto], object]
 
 
@@ -106,12 +104,10 @@ class TestScopes:
             ir.verify(ir.load(proto))
 
     def test_defaults_of_body_inputs_below_ir_version_4(self) -> None:
-        text = """
-        <ir_version: 3, opset_import: ["": 8]>
+        text = """<ir_version: 3, opset_import: ["": 8]>
         main (int64 M, bool c, float[3] x) => (float[3] y) {
             y = Loop (M, c, x) <body = b (int64 i, bool go, float[3] s) => (bool go, float[3] s) {}>
-        }
-        """
+        }"""
         proto = onnx.parser.parse_model(text)
         body = proto.graph.node[0].attribute[0].g
         body.initializer.append(helper.make_tensor("s", TensorProto.FLOAT, [3], [0] * 3))

@@ -20,8 +20,7 @@ def tensor(name: str, value: float) -> onnx.TensorProto:
 
 def model_with_data() -> onnx.ModelProto:
     """Large tensors as initializers, in Constant nodes, in a body and in a function."""
-    model = onnx.parser.parse_model("""
-        <ir_version: 10, opset_import: ["": 21, "own": 1]>
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (bool c, float[600] x) => (float[600] y) {
             k = Constant ()
             s = Add(x, k)

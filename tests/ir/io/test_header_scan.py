@@ -8,16 +8,14 @@ from straightline.ir import LoadError
 from straightline.ir.io import header_scan
 from straightline.ir.io.header_scan import skim
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21], producer_name: "me">
+TEXT = """<ir_version: 10, opset_import: ["": 21], producer_name: "me">
 g (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}, int64[2] n = {4, 5}> {
     s = Add (x, w)
     y = If (c) <
         then_branch = t () => (float[3] p) <float[3] v = {7, 8, 9}> { p = Add (s, v) },
         else_branch = e () => (float[3] q) { q = Neg (s) }
     >
-}
-"""
+}"""
 
 
 @pytest.fixture

@@ -7,16 +7,14 @@ from straightline.ir.io.name_authority import assign_names
 from tables import table
 
 RELU = Operator("Relu")
-TWO = """
-<ir_version: 10, opset_import: ["": 21]>
+TWO = """<ir_version: 10, opset_import: ["": 21]>
 main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     h = Add(x, w)
     y = If (c) <
         then_branch = yes () => (float[3] t) { u = Relu(h) t = Relu(u) },
         else_branch = no () => (float[3] t) { u = Neg(h) t = Neg(u) }
     >
-}
-"""
+}"""
 
 
 def written(model: ir.Model) -> onnx.ModelProto:
@@ -109,11 +107,9 @@ def test_names_of_declarations_without_a_value_are_not_given_to_new_ones() -> No
 
 
 def test_functions_are_named_apart() -> None:
-    text = """
-    <ir_version: 10, opset_import: ["": 21, "own": 1]>
+    text = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
     main (float[3] x) => (float[3] y) { h = own.f(x) y = Relu(h) }
-    <domain: "own", opset_import: ["": 21]> f (x) => (y) { h = Relu(x) y = Abs(h) }
-    """
+    <domain: "own", opset_import: ["": 21]> f (x) => (y) { h = Relu(x) y = Abs(h) }"""
     model = ir.parse(text)
     (function,) = model.functions.values()
     graph = function.graph

@@ -10,10 +10,8 @@ from straightline import ir
 from straightline.ir import LoadError
 from straightline.ir.io import onnx_ir_model
 
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
-main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }
-"""
+TEXT = """<ir_version: 10, opset_import: ["": 21]>
+main (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }"""
 
 
 def external(folder: Path) -> Path:

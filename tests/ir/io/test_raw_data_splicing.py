@@ -18,8 +18,7 @@ main (bool c, float[600] x) => (float[600] y) <float[2] small = {1, 2}> {
     >
     y = own.shift (u)
 }
-<domain: "own", opset_import: ["": 21]> shift (x) => (y) { y = Neg (x) }
-"""
+<domain: "own", opset_import: ["": 21]> shift (x) => (y) { y = Neg (x) }"""
 
 
 def weights(name, value):

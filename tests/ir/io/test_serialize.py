@@ -21,37 +21,31 @@ def saved(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def simple() -> onnx.ModelProto:
-    return onnx.parser.parse_model("""
-        <ir_version: 10, opset_import: ["": 21]>
+    return onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
         main (float[2, 3] x) => (float[2, 3] y) <float[3] b = {1, 2, 3}> {
             s = Add(x, b)
             y = Relu(s)
-        }
-        """)
+        }""")
 
 
 def with_if() -> onnx.ModelProto:
-    return onnx.parser.parse_model("""
-        <ir_version: 10, opset_import: ["": 21]>
+    return onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
         main (bool c, float[3] x) => (float[3] y) {
             y = If (c) <
                 then_branch = yes () => (float[3] p) <float[3] w = {1, 2, 3}> { p = Add(x, w) },
                 else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Mul(x, w) }
             >
-        }
-        """)
+        }""")
 
 
 def with_function() -> onnx.ModelProto:
-    return onnx.parser.parse_model("""
-        <ir_version: 10, opset_import: ["": 21, "own": 1]>
+    return onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "own": 1]>
         main (float[3] x) => (float[3] y) { y = own.scaled <alpha = 2.0> (x) }
         <domain: "own", opset_import: ["": 21]>
         scaled <alpha> (x) => (y) {
             a = Constant <value_float: float = @alpha> ()
             y = Mul(x, a)
-        }
-        """)
+        }""")
 
 
 class TestLossless:

@@ -9,10 +9,8 @@ from straightline import ir
 from straightline.ir import SaveError
 
 SIZE = 600
-TEXT = """
-<ir_version: 10, opset_import: ["": 21]>
-g (float[600] x) => (float[600] y) { y = Add(x, w) }
-"""
+TEXT = """<ir_version: 10, opset_import: ["": 21]>
+g (float[600] x) => (float[600] y) { y = Add(x, w) }"""
 
 
 def write_model(path: Path, location: str, value: float = 1) -> Path:

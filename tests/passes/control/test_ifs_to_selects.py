@@ -35,13 +35,11 @@ def kept(pass_text, reason, opset=17):
 def test_branches_become_a_select():
     assert_rewrites(
         IfsToSelects(),
-        """
-        g (float[N,3] x, bool c) => (float[N,3] y) {
+        """g (float[N,3] x, bool c) => (float[N,3] y) {
            y = If (c) <then_branch = t () => (float[N,3] a) { a = Relu (x) },
                        else_branch = e () => (float[N,3] b) { b = Neg (x) }>
         }""",
-        """
-        g (float[N,3] x, bool c) => (float[N,3] y) {
+        """g (float[N,3] x, bool c) => (float[N,3] y) {
            a = Relu (x)
            b = Neg (x)
            y = Where (c, a, b)
@@ -52,8 +50,7 @@ def test_branches_become_a_select():
 
 @pytest.mark.parametrize("shape", ["[1]", "[1,1,1]", "[K]"])
 def test_condition_becomes_a_scalar(shape):
-    text = f"""
-        g (float x, bool{shape} c) => (float y) {{
+    text = f"""g (float x, bool{shape} c) => (float y) {{
            y = If (c) <then_branch = t () => (a) {{ a = Exp (x) }},
                        else_branch = e () => (b) {{ b = Neg (x) }}>
         }}"""
@@ -82,8 +79,7 @@ def test_every_type_and_opset(type_, opset):
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 def test_a_branch_that_gives_nan_is_thrown_away():
-    text = """
-        g (float[2] x, bool c) => (float[2] y) {
+    text = """g (float[2] x, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { l = Log (x)  a = Div (l, x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }"""
@@ -92,8 +88,7 @@ def test_a_branch_that_gives_nan_is_thrown_away():
 
 
 def test_nested_ifs_and_several_outputs():
-    text = """
-        g (float[2] x, bool c, bool d) => (float[2] y, int64[1] z) {
+    text = """g (float[2] x, bool c, bool d) => (float[2] y, int64[1] z) {
            y, z = If (c) <
               then_branch = t () => (a, n) {
                  a, n = If (d) <then_branch = u () => (p, k) {
@@ -111,8 +106,7 @@ def test_nested_ifs_and_several_outputs():
 
 
 def test_an_if_inside_a_loop_that_stays():
-    text = """
-        g (float[2] x, int64 n) => (float[2] y) {
+    text = """g (float[2] x, int64 n) => (float[2] y) {
            y = Loop (n, , x) <body = b (int64 i, bool k, float[2] a) => (bool k, float[2] r) {
               two = Constant <value = int64 {2}> ()
               rest = Mod (i, two)
@@ -148,8 +142,7 @@ def test_a_function_is_looked_into():
 def test_a_false_declaration_in_a_dead_branch_proves_nothing():
     # Where the condition holds the slice has 3 elements, as declared; elsewhere it need not.
     kept(
-        """
-        g (float[5] x, int64[1] n, float[3] w, bool c) => (float[3] y) {
+        """g (float[5] x, int64[1] n, float[3] w, bool c) => (float[3] y) {
            y = If (c) <then_branch = t () => (float[3] a) <float[3] s> {
                           z = Constant <value = int64[1] {0}> ()
                           s = Slice (x, z, n)
@@ -238,8 +231,7 @@ def test_rows_of_both_branches_are_written_after_it():
 
 def test_sequences_are_kept():
     kept(
-        """
-        g (float[2] x, seq(float[2]) s, seq(float[2]) r, bool c) => (seq(float[2]) y) {
+        """g (float[2] x, seq(float[2]) s, seq(float[2]) r, bool c) => (seq(float[2]) y) {
            y = If (c) <then_branch = t () => (seq(float[2]) a) { a = Identity (s) },
                        else_branch = e () => (seq(float[2]) b) { b = Identity (r) }>
         }""",
@@ -249,8 +241,7 @@ def test_sequences_are_kept():
 
 def test_a_loop_in_a_branch_is_kept():
     kept(
-        """
-        g (float[2] x, int64 n, bool c) => (float[2] y) {
+        """g (float[2] x, int64 n, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) {
                           a = Loop (n, , x) <body = b (i, k, p) => (k, q) { q = Neg (p) }> },
                        else_branch = e () => (b) { b = Neg (x) }>
@@ -261,8 +252,7 @@ def test_a_loop_in_a_branch_is_kept():
 
 def test_below_opset_9_there_is_no_where():
     kept(
-        """
-        g (float[2] x, bool c) => (float[2] y) {
+        """g (float[2] x, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { a = Relu (x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }""",
@@ -272,8 +262,7 @@ def test_below_opset_9_there_is_no_where():
 
 
 def test_a_constant_condition_is_left_to_inline_ifs():
-    text = """
-        g (float[2] x) => (float[2] y) <bool c = {1}> {
+    text = """g (float[2] x) => (float[2] y) <bool c = {1}> {
            y = If (c) <then_branch = t () => (a) { a = Relu (x) },
                        else_branch = e () => (b) { b = Neg (x) }>
         }"""
@@ -316,8 +305,7 @@ def branches(draw, result):
 @settings(max_examples=examples(30), deadline=None)
 @given(branches("a"), branches("b"), st.lists(st.integers(-3, 3), min_size=8, max_size=8))
 def test_whatever_is_rewritten_never_fails_in_the_branch_not_taken(then, other, numbers):
-    text = f"""
-        g (int64[4] x, int64[4] z, bool c) => (int64[M] flat) {CONSTANTS} {{
+    text = f"""g (int64[4] x, int64[4] z, bool c) => (int64[M] flat) {CONSTANTS} {{
            y = If (c) <then_branch = t () => (a) {{ {then} }},
                        else_branch = e () => (b) {{ {other} }}>
            flat = Reshape (y, all)

@@ -7,8 +7,7 @@ from straightline.passes import Pipeline, UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
 from tables import table
 
-DOUBLING = """
-    g (float[2] x, float limit, bool c) => (float[2] y, float[K,2] s) <int64 most = {3}> {
+DOUBLING = """g (float[2] x, float limit, bool c) => (float[2] y, float[K,2] s) <int64 most = {3}> {
        y, s = Loop (most, c, x) <body = b (int64 i, bool k, float[2] a)
                                         => (bool go, float[2] r, float[2] r) {
           r = Add (a, a)
@@ -25,15 +24,13 @@ def kept(text, reason, **options):
 def test_carried_value():
     assert_rewrites(
         PredicateLoops(),
-        """
-        g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
+        """g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            y = Loop (most, yes, x) <body = b (int64 i, bool k, float a) => (bool go, float r) {
               r = Add (a, a)
               go = Less (r, limit)
            }>
         }""",
-        """
-        g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
+        """g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            r_0 = Add (x, x)
            go_0 = Less (r_0, limit)
            r_1 = Add (r_0, r_0)
@@ -63,8 +60,7 @@ def test_scan_outputs_need_opset_10():
 
 
 def test_conditions_of_one_element_in_any_rank():
-    text = """
-        g (int64[2] x, bool[1] c) => (int64[2] y) <int64[1] most = {3}, int64[1] top = {5}> {
+    text = """g (int64[2] x, bool[1] c) => (int64[2] y) <int64[1] most = {3}, int64[1] top = {5}> {
            y = Loop (most, c, x) <body = b (int64[1] i, bool[1] k, int64[2] a)
                                          => (bool[1] go, int64[2] r) {
               r = Add (a, i)
@@ -80,8 +76,7 @@ def test_conditions_of_one_element_in_any_rank():
 
 def test_greedy_decoding():
     # The next token is where the scores are highest; it indexes the next row; 3 ends the text.
-    text = """
-        g (float[4,4] scores, int64[1] first) => (int64[1] last, int64[K,1] tokens)
+    text = """g (float[4,4] scores, int64[1] first) => (int64[1] last, int64[K,1] tokens)
         <int64 most = {4}, bool yes = {1}, int64[1] end = {3}> {
            last, tokens = Loop (most, yes, first) <
               body = b (int64 i, bool k, int64[1] token)
@@ -102,8 +97,7 @@ def test_greedy_decoding():
 
 
 def test_a_counter_is_bounded_by_the_iterations_so_far():
-    text = """
-        g (int64[4] x, int64 stop) => (int64 count, int64 sum)
+    text = """g (int64[4] x, int64 stop) => (int64 count, int64 sum)
         <int64 most = {4}, bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
            count, sum = Loop (most, yes, zero, zero) <
               body = b (int64 i, bool k, int64 n, int64 a) => (bool go, int64 m, int64 r) {
@@ -134,8 +128,7 @@ def test_the_first_iteration_may_change_a_shape():
 
 
 def test_booleans_and_a_value_that_stays():
-    text = """
-        g (bool[2] x, float[2] w, bool c) => (bool[2] y, float[2] v) <int64 most = {3}> {
+    text = """g (bool[2] x, float[2] w, bool c) => (bool[2] y, float[2] v) <int64 most = {3}> {
            y, v = Loop (most, c, x, w) <body = b (int64 i, bool k, bool[2] a, float[2] h)
                                                => (bool go, bool[2] r, float[2] h) {
               r = Not (a)
@@ -154,8 +147,7 @@ def test_booleans_and_a_value_that_stays():
 
 
 def test_an_absent_condition_is_ambiguous():
-    text = """
-        g (float x, float limit) => (float y) <int64 most = {3}> {
+    text = """g (float x, float limit) => (float y) <int64 most = {3}> {
            y = Loop (most, , x) <body = b (int64 i, bool k, float a) => (bool go, float r) {
               r = Add (a, a)
               go = Less (r, limit)
@@ -178,8 +170,7 @@ def test_over_budget_is_kept(limits, reason):
     kept(DOUBLING, reason, **limits)
 
 
-LOOP = """
-    g (int64[2] x, int64 n, bool c) => (int64[D] flat)
+LOOP = """g (int64[2] x, int64 n, bool c) => (int64[D] flat)
     <int64 most = {{3}}, int64[1] all = {{-1}}> {{
        y = Loop (most, c, x) <body = b (i, k, a) => (go, r) {{
           {}
@@ -206,8 +197,7 @@ def test_bodies_that_fail_or_differ_are_kept(operation, reason):
 
 
 def test_the_iteration_number_is_known():
-    text = """
-        g (int64[3] x, int64 n, bool c) => (int64 y) <int64 most = {3}, int64 zero = {0}> {
+    text = """g (int64[3] x, int64 n, bool c) => (int64 y) <int64 most = {3}, int64 zero = {0}> {
            y = Loop (most, c, zero) <body = b (int64 i, bool k, int64 a) => (bool go, int64 r) {
               row = Gather (x, i)
               r = Add (a, row)
@@ -231,8 +221,7 @@ def test_no_constant_maximum_is_kept():
 
 def test_sequences_are_kept():
     kept(
-        """
-        g (seq(float[2]) x, float[2] w, bool c) => (seq(float[2]) y) <int64 most = {2}> {
+        """g (seq(float[2]) x, float[2] w, bool c) => (seq(float[2]) y) <int64 most = {2}> {
            y = Loop (most, c, x) <body = b (int64 i, bool k, seq(float[2]) a)
                                          => (bool k, seq(float[2]) r) {
               r = Identity (a)
@@ -258,8 +247,7 @@ def test_an_undeclared_row_shape_matters_only_without_iterations():
 
 def test_rows_whose_size_varies_are_kept():
     kept(
-        """
-        g (float[2] x, float[4] w, bool c) => (float[K,D] s) <int64 most = {3}> {
+        """g (float[2] x, float[4] w, bool c) => (float[K,D] s) <int64 most = {3}> {
            y, s = Loop (most, c, x) <body = b (i, k, a) => (go, r, row) {
               r = Neg (a)
               set = NonZero (w)
@@ -275,8 +263,7 @@ def test_rows_whose_size_varies_are_kept():
 
 
 def test_nested_in_a_loop_that_stays():
-    text = """
-        g (float x, float limit, int64 n) => (float y) <int64 most = {2}, bool yes = {1}> {
+    text = """g (float x, float limit, int64 n) => (float y) <int64 most = {2}, bool yes = {1}> {
            y = Loop (n, , x) <body = o (int64 j, bool l, float h) => (bool l, float q) {
               q = Loop (most, yes, h) <body = b (int64 i, bool k, float a) => (bool go, float r) {
                  r = Add (a, a)
@@ -292,8 +279,7 @@ def test_nested_in_a_loop_that_stays():
 
 
 def test_a_constant_trip_count_is_left_to_unroll_loops():
-    text = """
-        g (float x) => (float y) <int64 most = {2}> {
+    text = """g (float x) => (float y) <int64 most = {2}> {
            y = Loop (most, , x) <body = b (int64 i, bool k, float a) => (bool k, float r) {
               r = Add (a, a)
            }>

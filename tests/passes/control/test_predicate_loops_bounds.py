@@ -7,8 +7,7 @@ from loops import assert_predicates
 from straightline import rewrite
 from straightline.passes.control.predicate_loops import PredicateLoops
 
-BOUNDED = """
-    g (float[2] x, float limit, int64 n) => (float[2] y)
+BOUNDED = """g (float[2] x, float limit, int64 n) => (float[2] y)
     <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
      int64 three = {3}> {
        y, i_end = Loop (MOST, yes, x, zero) <body = b (int64 i, bool k, float[2] a, int64 j)

@@ -2,8 +2,8 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
-from loops import HEAD, NEGATE, X, assert_unrolls, op_types
+from harness import HEAD, as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from loops import NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
 from straightline import load, reference
 from straightline.passes import PassContext, Pipeline, UnrollLoops, UnrollScans, straighten
@@ -17,16 +17,12 @@ NEGATE_AND_KEEP = """<body = b (int64 i, bool c, float[2] a) => (bool c2, float[
 def test_carried_value():
     assert_rewrites(
         UnrollLoops(),
-        HEAD
-        + """
-        g (float[2] x) => (float[2] y) <int64 two = {2}> {
+        """g (float[2] x) => (float[2] y) <int64 two = {2}> {
            y = Loop (two, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
               r = Neg (a)
            }>
         }""",
-        HEAD
-        + """
-        g (float[2] x) => (float[2] y) <int64 two = {2}> {
+        """g (float[2] x) => (float[2] y) <int64 two = {2}> {
            r_0 = Neg (x)
            y = Neg (r_0)
         }""",
@@ -37,17 +33,13 @@ def test_carried_value():
 def test_scan_output():
     assert_rewrites(
         UnrollLoops(),
-        HEAD
-        + """
-        g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1}> {
+        """g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1}> {
            y, s = Loop (two, yes, x) <body = b (int64 i, bool c, float[2] a)
                                              => (bool c, float[2] r, float[2] r) {
               r = Neg (a)
            }>
         }""",
-        HEAD
-        + """
-        g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1},
+        """g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1},
                                                       int64[1] axes = {0}> {
            r_0 = Neg (x)
            y = Neg (r_0)
@@ -62,9 +54,7 @@ def test_scan_output():
 def test_run_time_trip_count_is_kept():
     assert_keeps(
         UnrollLoops(),
-        HEAD
-        + """
-        g (float[2] x, int64 n) => (float[2] y) {
+        """g (float[2] x, int64 n) => (float[2] y) {
            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
               r = Neg (a)
            }>
@@ -77,9 +67,7 @@ def test_run_time_trip_count_is_kept():
 def test_over_budget_is_kept(limit):
     assert_keeps(
         UnrollLoops(**limit),
-        HEAD
-        + """
-        g (float[2] x) => (float[2] y) <int64 n = {5}> {
+        """g (float[2] x) => (float[2] y) <int64 n = {5}> {
            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
               r = Neg (a)
            }>
@@ -110,16 +98,13 @@ def test_no_iterations_of_elements_with_a_symbolic_size():
 
 
 def test_no_iterations_of_elements_of_unknown_rank_are_kept():
-    text = (
-        HEAD
-        + """g (float[2] x) => (float[2] y, float[K,2] s) <int64 n = {0}> {
+    text = """g (float[2] x) => (float[2] y, float[K,2] s) <int64 n = {0}> {
             y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                                        => (bool c2, float[2] r, t) {
                 c2 = Identity (c) r = Neg (a) t = com.microsoft.Strange (a)
             }>
         }"""
-    )
-    result = Pipeline([UnrollLoops()]).run(onnx.parser.parse_model(text))
+    result = Pipeline([UnrollLoops()]).run(as_model(text))
     assert not result.changed
     assert "the sizes of its scan output 't' are not certain" in result.kept[0].reason
 
@@ -130,7 +115,7 @@ def test_no_iterations_of_elements_whose_sizes_are_in_doubt_are_kept():
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
             c2 = Identity (c) z = Shape (x) t = Slice (z, k, k) u = Concat <axis = 0> (k, t)
             f = Cast <to = 1> (i) s = Expand (f, u) }> }"""
-    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    result = Pipeline([UnrollLoops()]).run(as_model(text))
     assert not result.changed
     assert "the sizes of its scan output 's' are not certain" in result.kept[0].reason
 
@@ -139,7 +124,7 @@ def test_no_iterations_of_elements_that_the_model_declares_of_other_sizes_are_ke
     text = """g (float[N,3] x, int64[2] z) => (float[K,7,3] y) <int64 n = {0}, bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, s) {
             c2 = Identity (c) s = Reshape (x, z) }> }"""
-    assert not Pipeline([UnrollLoops()]).run(as_model(HEAD + text)).changed
+    assert not Pipeline([UnrollLoops()]).run(as_model(text)).changed
 
 
 @table(
@@ -157,11 +142,11 @@ def test_no_iterations_of_elements_of_the_sizes_that_the_body_tells(inputs, outp
             c2 = Identity (c) r = Neg (a) s = Add (a, a)
         }}>
     }}"""
-    result = Pipeline([UnrollLoops()]).run(as_model(HEAD + text))
+    result = Pipeline([UnrollLoops()]).run(as_model(text))
     assert [tuple(t.dims) for t in result.model.graph.initializer][1:] == [shape]
-    assert open_session(as_model(HEAD + text)).run(None, X)[1].shape == shape
+    assert open_session(as_model(text)).run(None, X)[1].shape == shape
     if (inputs, output) != ("a", "s"):  # of no type the reference makes none
-        assert reference.run(as_model(HEAD + text), X)[1].shape == shape
+        assert reference.run(as_model(text), X)[1].shape == shape
 
 
 @pytest.mark.parametrize("rank", ["", "[1]"])
@@ -184,7 +169,7 @@ def test_an_initializer_that_callers_may_override_decides_nothing():
     text = f"""g (float[2] x, int64 n) => (float[2] y) <int64 n = {{2}}> {{
         y = Loop (n, , x) {NEGATE}
     }}"""
-    assert_keeps(UnrollLoops(), HEAD + text, "'n', an initializer that callers may override")
+    assert_keeps(UnrollLoops(), text, "'n', an initializer that callers may override")
     assert_unrolls(text, X, head='<ir_version: 3, opset_import: ["" : 11]>\n')
 
 
@@ -243,9 +228,7 @@ def test_carried_shape_that_changes():
 
 
 def test_declared_shapes_of_inner_bodies_do_not_outlive_the_loop():
-    text = (
-        HEAD
-        + """g (float[2] x, bool q) => (float[K] y) <int64 n = {3}> {
+    text = """g (float[2] x, bool q) => (float[K] y) <int64 n = {3}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[P] a) => (bool c, float[Q] r) {
                 d = Concat <axis = 0> (a, x)
                 r = If (q) <
@@ -253,8 +236,7 @@ def test_declared_shapes_of_inner_bodies_do_not_outlive_the_loop():
                     else_branch = e () => (float[4] v) { v = Relu (d) }>
             }>
         }"""
-    )
-    result = straighten().run(onnx.parser.parse_model(text)).model
+    result = straighten().run(as_model(text)).model
     onnx.checker.check_model(result, full_check=True)
     assert_equal_outputs(result, result, {**X, "q": np.array(True)})
     assert reference.run(result, {**X, "q": np.array(True)})[0].shape == (8,)
@@ -283,7 +265,7 @@ def test_strict_mode_asks_for_what_is_left_at_the_end():
             }>
         }>
     }"""
-    assert Pipeline([UnrollLoops()]).run(as_model(HEAD + text), strict=True).kept == ()
+    assert Pipeline([UnrollLoops()]).run(as_model(text), strict=True).kept == ()
 
 
 def test_names_that_are_used_again():
@@ -346,7 +328,7 @@ def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, iteratio
     text = f"""g (float[2] x) => (float[2] y) <int64 n = {{{iterations}}}> {{
         y = Loop (n, , x) <body = {body} (int64 i, bool c, float[2] a) => (bool d, float[2] r) {{
             d = Identity (c)  r = Neg (a) }}> }}"""
-    model = load(as_model(HEAD + text))
+    model = load(as_model(text))
     context = PassContext(supports=supports)
     assert UnrollLoops().run(model, context) != kept
     reasons = [str(remark.reason) for remark in context.remarks if remark.action == "kept"]
@@ -363,16 +345,13 @@ def test_a_loop_that_expresses_an_operator_has_a_limit_of_its_own(body, iteratio
 def test_many_copies_are_remarked():
     """Also of a Scan; not where costs were compared, or few nodes are added."""
     body = "b = Relu (a) d = Neg (b) e = Sin (d)"
-    text = (
-        HEAD
-        + """g (float[N] x, float[900, 2] z) => (float[N] y, float[2] w) {
+    text = """g (float[N] x, float[900, 2] z) => (float[N] y, float[2] w) {
         iterations = Constant <value_int = %d> ()
         y = Loop (iterations, , x) <body = b (int64 i, bool c, float[N] a) => (bool c2, float[N] e)
             { c2 = Identity (c) %s }>
         zero = Constant <value_floats = [0.0, 0.0]> ()
         w = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] r) => (float[2] e)
             { %s }> (zero, z) }"""
-    )
     passes = UnrollLoops(), UnrollScans()
     reasons = [r.reason for r in run_passes(text % (700, body, body), *passes).remarks]
     assert all("of the loop's speed" in reason and "accelerate" in reason for reason in reasons)

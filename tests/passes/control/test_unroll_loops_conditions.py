@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, assert_keeps
-from loops import HEAD, NEGATE, X, assert_unrolls
+from loops import NEGATE, X, assert_unrolls
 from straightline.passes import UnrollLoops, straighten
 
 CONDITIONS = {
@@ -27,9 +27,7 @@ def without_condition(kind):
 @pytest.mark.parametrize("q", [False, True])
 def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, q):
     text = without_condition(kind)
-    assert_keeps(
-        UnrollLoops(), HEAD + text, "choose with --passes 'straighten{absent_cond=ignore}'"
-    )
+    assert_keeps(UnrollLoops(), text, "choose with --passes 'straighten{absent_cond=ignore}'")
     assert_unrolls(text, {**X, "q": np.array(q)}, absent_cond="ignore")
 
 
@@ -79,8 +77,7 @@ def test_while_loop(most):
 def test_an_unknown_maximum_may_end_a_while_loop_at_once():
     assert_keeps(
         UnrollLoops(),
-        HEAD
-        + """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
+        """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
             y = Loop (m, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
                 c2 = Identity (no) r = Neg (a)
             }>
@@ -94,7 +91,7 @@ def test_a_loop_that_never_ends_is_kept(inputs):
     text = (
         f"g (float[2] x) => (float[2] y) <bool yes = {{1}}> {{ y = Loop (, {inputs}, x) {NEGATE} }}"
     )
-    assert_keeps(UnrollLoops(), HEAD + text, "it never ends")
+    assert_keeps(UnrollLoops(), text, "it never ends")
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])

@@ -3,8 +3,8 @@
 import numpy as np
 import onnx
 import pytest
-from harness import as_model, assert_keeps, run_passes
-from loops import HEAD, NEGATE, X, assert_unrolls, op_types
+from harness import HEAD, as_model, assert_keeps, run_passes
+from loops import NEGATE, X, assert_unrolls, op_types
 from straightline import reference
 from straightline.passes import Pipeline, UnrollLoops
 from tables import table
@@ -31,7 +31,7 @@ def test_random_operators_keep_the_loop(body, function):
     }}"""
     if function:
         text += f'<domain: "local", opset_import: ["" : 17]> f (a) => (r) {{ {function} }}'
-    assert_keeps(UnrollLoops(), HEAD + text, "it draws random numbers")
+    assert_keeps(UnrollLoops(), text, "it draws random numbers")
 
 
 def test_dropout_that_does_not_train_is_not_random():
@@ -146,8 +146,7 @@ def test_a_budget_is_counted_over_all_loops_and_before_anything_is_copied():
 def test_a_weight_is_shared_by_all_copies():
     weight = np.ones((256, 256), np.float32)
     model = as_model(
-        HEAD
-        + """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
+        """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256]
                 r) {
                 r = MatMul (a, w)
@@ -183,7 +182,7 @@ BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int
 @pytest.mark.parametrize(("text", "iterations"), [(COUNTED, 5), (WHILE, 5), (BY_SHAPE, 4)])
 def test_as_many_iterations_as_are_allowed_and_not_one_more(text, iterations):
     def unrolled(most):
-        return Pipeline([UnrollLoops(max_trips=most)]).run(as_model(HEAD + text))
+        return Pipeline([UnrollLoops(max_trips=most)]).run(as_model(text))
 
     for most in (iterations, iterations + 1):
         result = unrolled(most)
@@ -197,12 +196,12 @@ def test_as_many_iterations_as_are_allowed_and_not_one_more(text, iterations):
 
 
 def test_a_condition_is_not_computed_for_more_iterations_than_one_too_many():
-    result = Pipeline([UnrollLoops(max_trips=3)]).run(as_model(HEAD + WHILE))
+    result = Pipeline([UnrollLoops(max_trips=3)]).run(as_model(WHILE))
     assert (
         "its condition still holds after 4 iterations, more than max_trips=3"
         in result.kept[0].reason
     )
-    result = Pipeline([UnrollLoops(max_nodes=9)]).run(as_model(HEAD + WHILE))
+    result = Pipeline([UnrollLoops(max_nodes=9)]).run(as_model(WHILE))
     assert (
         "its condition still holds after 4 iterations, more than max_nodes=9"
         in result.kept[0].reason
@@ -225,7 +224,7 @@ ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
 )
 def test_as_many_nodes_as_are_allowed_and_not_one_fewer(text, cost):
     def result(most):
-        return Pipeline([UnrollLoops(max_nodes=most)]).run(as_model(HEAD + text))
+        return Pipeline([UnrollLoops(max_nodes=most)]).run(as_model(text))
 
     assert result(cost).changed
     assert not result(cost - 1).changed

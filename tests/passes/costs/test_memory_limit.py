@@ -1,6 +1,5 @@
 import pytest
 from harness import as_model
-from loops import HEAD
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import BlockLoops, HoistInvariants, Pipeline, VectorizeLoops
@@ -19,7 +18,7 @@ BLOCK = 1 << 20
 
 def measured(text, *passes, most=1 << 30):
     """The memory of a model and of what passes make of it, and the limit."""
-    models = ir.load(as_model(HEAD + text)), ir.load(as_model(HEAD + text))
+    models = ir.load(as_model(text)), ir.load(as_model(text))
     Pipeline(passes).apply(models[1])
     facts = [ShapeInference(model) for model in models]
     pairs = zip(models, facts, strict=True)

@@ -16,46 +16,35 @@ HEAD = '<ir_version: 10, opset_import: ["" : 18, "lib" : 1]>\n'
 FUNCTION = '<opset_import: ["" : 18, "lib" : 1], domain: "lib">\n'
 LIST = np.arange(6, dtype=np.float32).reshape(2, 3)
 
-CONCAT = """
-g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
+CONCAT = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   s = SequenceConstruct (a, b)
   y = ConcatFromSequence <axis: int = @d> (s)
-}
-"""
-NEW_AXIS = """
-g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
+}"""
+NEW_AXIS = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   s = SequenceConstruct (a, b)
   x = ConcatFromSequence <axis = 0, new_axis: int = @d> (s)
   shape = Constant <value_ints = [3, 4]> ()
   y = Reshape (x, shape)
-}
-"""
-SPLIT = """
-g (float[2, 3] a) => (float[N, M] y) { y = lib.f <CALL> (a) }
+}"""
+SPLIT = """g (float[2, 3] a) => (float[N, M] y) { y = lib.f <CALL> (a) }
 FUNCTIONf <DEFAULT> (a) => (y) {
   s = SplitToSequence <axis: int = @d> (a)
   first = Constant <value_int = 0> ()
   y = SequenceAt (s, first)
-}
-"""
-SCAN = """
-g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
+}"""
+SCAN = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   y = Scan <num_scan_inputs = 2, scan_input_axes: ints = @d, body = b
     (float[K] r, float[K] s) => (float[K] t) { t = Add (r, s) }> (a, b)
-}
-"""
-COUNT = """
-g (float[3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
+}"""
+COUNT = """g (float[3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   u, y = Scan <num_scan_inputs: int = @d, body = b
     (float[3] r, float[3] s) => (float[3] t, float[3] v) { t = Add (r, s) v = Identity (t) }> (a, b)
-}
-"""
-ITERATIONS = """
-g (float[3] a) => (float[M] y) { y = lib.f <CALL> (a) }
+}"""
+ITERATIONS = """g (float[3] a) => (float[M] y) { y = lib.f <CALL> (a) }
 FUNCTIONf <DEFAULT> (a) => (y) {
   n = Constant <value_int: int = @d> ()
   t = Constant <value = bool {1}> ()
@@ -64,8 +53,7 @@ FUNCTIONf <DEFAULT> (a) => (y) {
     k = Cast <to: int = @d> (i)
     s2 = Add (s, k)
   }>
-}
-"""
+}"""
 CASES = [
     (CONCAT, "d = 1", "d"),
     (CONCAT, "", "d: int = 1"),

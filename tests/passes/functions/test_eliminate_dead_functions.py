@@ -2,16 +2,14 @@ import onnx
 import onnx.parser
 from straightline.passes import EliminateDeadFunctions, Pipeline
 
-MODEL = """
-<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
+MODEL = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>
 g (float[2] x) => (float[2] y) { y = local.outer (x) }
 <domain: "local", opset_import: ["" : 18, "local" : 1]>
 outer (a) => (b) { b = local.inner (a) }
 <domain: "local", opset_import: ["" : 18]>
 inner (a) => (b) { b = Neg (a) }
 <domain: "local", opset_import: ["" : 18]>
-unused (a) => (b) { b = Exp (a) }
-"""
+unused (a) => (b) { b = Exp (a) }"""
 
 
 def names(model):

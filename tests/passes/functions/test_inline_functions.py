@@ -90,8 +90,7 @@ NESTED = (
        b = Not (c)
        u = local.choose (a, b)
        r = Neg (u)
-    }
-    """
+    }"""
     + CHOOSE
 )
 
@@ -113,8 +112,7 @@ def test_a_call_that_decides_inside_a_function():
            yes = Cast <to = 9> (one)
            u = local.choose (a, yes)
            r = Neg (u)
-        }
-        """
+        }"""
         + CHOOSE
     )
     model, _ = straightened(text)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, numbers, untyped, vectorized
 
 
@@ -25,7 +25,7 @@ def test_the_number_of_iterations_changes_rank_in_the_form_that_exporters_write(
         y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
             c2 = Identity (c) f = Cast <to = 1> (i) r = Add (x, f) }}>
     }}"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert ("Reshape" in op_types(result.model.graph)) == ("?" in maximum)
     for count, go in ((-1, True), (0, True), (3, True), (3, False)):
@@ -43,7 +43,7 @@ def test_axes_and_directions_of_a_scan(axis, out, backward):
             body = f (float[C] e) => (float[C] r) {{
                 k = ReduceSum <keepdims = 0> (e) r = Add (e, k) }}> (x)
     }}"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Scan" not in set(op_types(result.model.graph)), result.remarks
     assert_same(before, result.model, {"x": numbers(3, 4)})
@@ -56,7 +56,7 @@ def test_constants_around_stay_where_they_are_and_those_inside_come_out():
             f = Mul (e, two) r = If (p) <
                 then_branch = t () => (float[3] t1) <float four = {4}> { t1 = Add (f, four) },
                 else_branch = u () => (float[3] t2) { t2 = Sub (f, three) }> }> (x) }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Scan" not in op_types(result.model.graph)
     assert [i.name for i in result.model.graph.initializer].count("two") == 1
@@ -72,7 +72,7 @@ def test_a_negative_number_of_iterations_reads_no_rows(maximum):
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] r) {
             c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
     }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     made = vectorized(before).model
     assert "Loop" not in set(op_types(made.graph))
     assert_same(before, made, {"n": np.array(maximum), "x": numbers(4, 2)})

@@ -2,7 +2,6 @@ import networkx as nx
 from harness import as_model
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import HEAD
 from straightline.ir import load
 from straightline.passes.iteration.dependence_graph import DependenceGraph
 from straightline.passes.iteration.loop_view import read
@@ -14,7 +13,7 @@ TEXT = """g (float[3] h0, int64 n) => (float[3] h) <bool yes = {1}> {
 
 
 def test_only_what_outputs_are_made_of():
-    loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
+    loop_view = read(load(as_model(TEXT)).graph.nodes()[0])
     wanted, _ = loop_view.states
     dependences = DependenceGraph(loop_view, [], [])
     exp, neg = (loop_view.body.outputs[1].producer.inputs[0].producer, wanted.result.producer)
@@ -27,7 +26,7 @@ def test_only_what_outputs_are_made_of():
 
 
 def test_a_state_that_is_known_comes_after_nothing():
-    loop_view = read(load(as_model(HEAD + TEXT)).graph.nodes()[0])
+    loop_view = read(load(as_model(TEXT)).graph.nodes()[0])
     state = loop_view.states[0]
     assert not DependenceGraph(loop_view, [], [state]).sources[state]
 

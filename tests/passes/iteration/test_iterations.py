@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.iteration.iterations import Iterations
@@ -16,7 +16,7 @@ TEXT = """g (float[N, 2] x, int64 n, bool go) => (float[M, 2] y)
 
 
 def iterations_of(counts):
-    model = ir.load(as_model(HEAD + TEXT.format(counts)))
+    model = ir.load(as_model(TEXT.format(counts)))
     return Iterations(read(model.graph.nodes()[-1]), ShapeInference(model))
 
 
@@ -43,7 +43,7 @@ def test_sizes_that_nothing_declares_are_none_without_iterations():
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Neg (e) }>
     }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Loop" not in set(op_types(result.model.graph)), result.remarks
     for n, shape in ((0, (0, 0)), (2, (2, 3))):
@@ -59,7 +59,7 @@ def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
                 => (bool c2, float[A, B] r, float[A, B] s) {
             c2 = Identity (c) r = Tanh (a) s = Exp (r) }>
     }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Exp" in set(op_types(result.model.graph)), "computed at once"
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)

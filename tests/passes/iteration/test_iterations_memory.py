@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 from harness import as_model, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import rewrite, transform
 from straightline.passes import RaiseRecurrences, VectorizeLoops
 from tables import table
@@ -18,7 +18,7 @@ ROWS = """g ({inputs}) => (float[Q] y) <bool yes = {{1}}, int64 zero = {{0}}{con
 
 def rows(width="1000", count="n", constants=""):
     inputs = f"float[N, 4] x, float[{width}, 100] w" + (", int64 n" if count == "n" else "")
-    return HEAD + ROWS.format(inputs=inputs, count=count, constants=constants)
+    return ROWS.format(inputs=inputs, count=count, constants=constants)
 
 
 def sampled(model, length):
@@ -67,29 +67,23 @@ def test_more_than_all_iterations_may_take_where_their_number_is_known():
 
 
 def test_a_recurrence_that_adds_up_large_values_stays_a_loop():
-    text = (
-        HEAD
-        + """g (float[N, 4] x, float[1000, 100] w, float[1000, 100] s, int64 n)
+    text = """g (float[N, 4] x, float[1000, 100] w, float[1000, 100] s, int64 n)
         => (float[1000, 100] y) <bool yes = {1}, int64 zero = {0}> {
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[1000, 100] a)
             => (bool d, float[1000, 100] r) {
             d = Identity (c) e = Gather (x, i) f = Gather (e, zero) t = Mul (w, f) r = Add (a, t)
         }> }"""
-    )
     assert "row_bytes=131072" in run_passes(text, RaiseRecurrences()).kept[0].reason
     assert "Loop" not in op_types(run_passes(text, RaiseRecurrences(row_bytes=400_000)).model.graph)
 
 
 def test_a_remark_names_what_memory_grows_with():
-    text = (
-        HEAD
-        + """g (float[N, D] x, float[M, D] w) => (float[N] y)
+    text = """g (float[N, D] x, float[M, D] w) => (float[N] y)
         <bool yes = {1}, int64 zero = {0}> {
         s = Shape (x) n = Gather (s, zero)
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float r) {
             d = Identity (c) e = Gather (x, i) t = Sub (w, e) u = Mul (t, t)
             r = ReduceSum <keepdims = 0> (u) }> }"""
-    )
     result = run_passes(text, VectorizeLoops())
     assert result.remarks[-1].reason.endswith("values of all of them take 4*D*M*N bytes")
     none = run_passes(text.replace("Gather (s, zero)", "Mul (zero, zero)"), VectorizeLoops())

@@ -1,6 +1,5 @@
 import pytest
-from harness import as_model
-from loops import HEAD
+from harness import HEAD, as_model
 from straightline import ir
 from straightline.facts.obstacle import Obstacle
 from straightline.passes.iteration.loop_view import LoopView, read

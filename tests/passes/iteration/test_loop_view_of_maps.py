@@ -2,7 +2,7 @@
 
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from straightline.passes import EliminateDeadNodes
 from vectorized import assert_same, numbers, vectorized
 
@@ -37,7 +37,7 @@ def test_all_elements_at_once(what, n):
         n = "3"
     split, element, after, out = SPLITS[what]
     node = ROW.format(e=element, r=element)
-    model = as_model(HEAD + MAP.format(n=n, out=out, split=split, node=node, after=after))
+    model = as_model(MAP.format(n=n, out=out, split=split, node=node, after=after))
     result = vectorized(model, EliminateDeadNodes())
     types = set(op_types(result.model.graph))
     assert not types & {"SequenceMap", "Loop", "Scan"}, result.remarks
@@ -72,7 +72,7 @@ OTHERS = {
 def test_other_maps_over_sequences(what):
     split = "<axis = 0, keepdims = 0> (x)"
     text = MAP.format(n="N", out="float[?, 4, 3] y", split=split, node=OTHERS[what], after=STACKED)
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model, EliminateDeadNodes())
     types = set(op_types(result.model.graph))
     assert not types & {"SequenceMap", "Loop", "SplitToSequence"}, result.remarks
@@ -99,7 +99,7 @@ def test_kept_maps_and_their_reasons(reason):
     text = text.replace("float[3, 3] w", "float[3, 3] w, float[M, 4, 3] q").replace(
         "<int64 two", "<int64 three = {3}, int64 two", 1
     )
-    result = vectorized(as_model(HEAD + text))
+    result = vectorized(as_model(text))
     assert "SequenceMap" in op_types(result.model.graph)
     assert any(reason in remark.reason for remark in result.kept), result.kept
 
@@ -120,7 +120,7 @@ def test_a_recurrence_over_the_parts_of_a_tensor():
         "w4 = ReduceSum <keepdims = 0> (x, at) sizes = Shape (x)"
         " length = Gather (sizes, zero) s = Split",
     ).replace("<int64 two", "<int64[1] at = {0}, int64 two")
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model, EliminateDeadNodes())
     types = set(op_types(result.model.graph))
     assert "Loop" in types

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, numbers, vectorized
 
 LOOP = """g (float[6, 2] x, float[6, 2] o, int64 n, int64[K] list) => (float[6, 2] y)
@@ -45,7 +45,7 @@ STAYS = {
 @pytest.mark.parametrize("what", [*GONE, *STAYS])
 def test_places(what):
     counted, first, read, write = {**GONE, **STAYS}[what]
-    model = as_model(HEAD + LOOP.format(counted=counted, first=first, read=read, write=write))
+    model = as_model(LOOP.format(counted=counted, first=first, read=read, write=write))
     result = vectorized(model)
     assert ("Loop" in op_types(result.model.graph)) == (what in STAYS), result.remarks
     for count in (0, 1, 3):

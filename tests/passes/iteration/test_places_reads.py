@@ -1,7 +1,6 @@
 """Reads of one element of a value in each iteration."""
 
 from harness import as_model
-from loops import HEAD
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.iteration.loop_view import read
@@ -20,7 +19,7 @@ def found(body, what=element_reads):
                 => (bool c2, int64 u2, int64 d2, float[3] r) {{
             c2 = Identity (c) u2 = Add (one, u) d2 = Sub (d, one) {body} }}>
     }}"""
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     node = next(n for n in model.graph.nodes() if n.is_op("Loop"))
     return what(read(node), ShapeInference(model))
 

@@ -1,6 +1,5 @@
 import pytest
 from harness import as_model
-from loops import HEAD
 from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.iteration.iterations import Iterations
@@ -28,7 +27,7 @@ ACCESSES = {
 
 
 def accesses_of(body):
-    text = HEAD + TEXT.format(body).replace("int64 one =", "int64 eight = {8}, int64 one =")
+    text = TEXT.format(body).replace("int64 one =", "int64 eight = {8}, int64 one =")
     model = ir.load(as_model(text))
     loop_view, inference = read(model.graph.nodes()[-1]), ShapeInference(model)
     places = Places(Iterations(loop_view, inference), True)

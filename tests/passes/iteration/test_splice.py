@@ -1,5 +1,4 @@
 from harness import as_model
-from loops import HEAD
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ir import load
 from straightline.passes.iteration.batched_inputs import Feeding
@@ -11,7 +10,7 @@ TEXT = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
 
 
 def test_only_what_is_asked_for_is_copied():
-    model = load(as_model(HEAD + TEXT))
+    model = load(as_model(TEXT))
     (scan,) = model.graph.nodes()
     feeding = Feeding(read(scan), ShapeInference(model))
     source = feeding.same(scan.inputs[0]).value
@@ -33,7 +32,7 @@ LOOP = """g (float[M, 4] a, int64 n, float[M] h) => (float[M] last, float[?, M] 
 
 
 def test_facts_of_outputs_pass_to_their_replacements():
-    model = load(as_model(HEAD + LOOP))
+    model = load(as_model(LOOP))
     found = []
     for loop in [node for node in model.graph.nodes() if node.is_op("Loop")]:
         inference = ShapeInference(model)

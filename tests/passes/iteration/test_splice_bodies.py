@@ -1,7 +1,6 @@
 """Bodies of new Loops and Scans: each output is made by a node of its own."""
 
 from harness import as_model
-from loops import HEAD
 from straightline import ir
 from straightline.passes.iteration.splice import all_labels, clean, set_own_outputs
 
@@ -13,7 +12,7 @@ TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
 
 
 def body():
-    model = ir.load(as_model(HEAD + TEXT))
+    model = ir.load(as_model(TEXT))
     return model, next(iter(model.graph.nodes())).body("body")
 
 
@@ -50,6 +49,6 @@ def test_unread_nodes_of_a_body_go():
 
 def test_outputs_that_are_omitted_have_labels():
     text = TEXT.replace("float[N, 3] y, float[N, 3] z", "float[N, 3] z").replace("y, z =", ", z =")
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     node = next(iter(model.graph.nodes()))
     assert all_labels(node, node.body("body").outputs, "_scan") == ["r", "z_scan"]

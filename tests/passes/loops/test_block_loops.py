@@ -1,5 +1,4 @@
-from harness import assert_keeps, assert_rewrites, run_passes
-from loops import HEAD
+from harness import HEAD, assert_keeps, assert_rewrites, run_passes
 from row_pairs import MANY, PAIRS, pairs
 from straightline.passes import BlockLoops, LoopsToScans, RaiseRecurrences, VectorizeLoops
 from tables import table
@@ -9,9 +8,8 @@ def test_rows_of_fixed_size():
     before = PAIRS.replace("float[N, D] x, float[M, D] w", "float[9, 3] x, float[2, 3] w")
     assert_rewrites(
         MANY,
-        HEAD + before.replace("float[N] y", "float[9] y"),
-        HEAD
-        + """g (float[9, 3] x, float[2, 3] w) => (float[9] y) <bool yes = {1}, int64 zero = {0},
+        before.replace("float[N] y", "float[9] y"),
+        """g (float[9, 3] x, float[2, 3] w) => (float[9] y) <bool yes = {1}, int64 zero = {0},
             int64[1] axes = {0}, int64 k = {1}, int64 k_1 = {4}, bool holds = {1},
             int64 k_2 = {0}, int64 k_3 = {1}, int64[1] k_4 = {-1}> {
             s = Shape (x) n = Gather (s, zero) vector = Unsqueeze (n, axes)
@@ -32,7 +30,7 @@ def test_rows_of_fixed_size():
 
 
 def test_no_other_pass_vectorizes_blocks():
-    model = run_passes(HEAD + PAIRS, MANY).model
+    model = run_passes(PAIRS, MANY).model
     result = run_passes(model, VectorizeLoops(), RaiseRecurrences(), LoopsToScans(), MANY)
     assert not result.changed
     assert "it computes a block of iterations at once, within memory" in {

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 from depth import examples
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import HEAD, as_model, run_in_onnxruntime, run_passes
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from loops import HEAD, op_types
+from loops import op_types
 from row_pairs import MANY, PAIRS, pairs
 from straightline import reference
 from straightline.passes import BlockLoops
@@ -45,7 +45,7 @@ ROWS = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
     ("f = Add (w, e) t = Transpose (f) r = MatMul (f, t)", "float[2, 2]"),
 )
 def test_iterations_by_number(body, type_):
-    text = HEAD + ROWS.replace("TYPE", type_).replace("BODY", body)
+    text = ROWS.replace("TYPE", type_).replace("BODY", body)
     shape = type_.replace("[", "[N, ")
     before = as_model(text.replace("=> (y)", f"=> ({shape.replace('?', 'K')} y)"))
     result = run_passes(before, MANY)
@@ -57,15 +57,12 @@ def test_iterations_by_number(body, type_):
 
 @pytest.mark.parametrize("back", [0, 1])
 def test_a_scan_of_any_axis_and_direction(back):
-    text = (
-        HEAD
-        + f"""g (float[3, N] x, float[N, 3] z, float[2, 3] w) => (float[2, N, 3] y, float[N] q) {{
+    text = f"""g (float[3, N] x, float[N, 3] z, float[2, 3] w) => (float[2, N, 3] y, float[N] q) {{
         y, q = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0],
             scan_input_directions = [{back}, 0], scan_output_axes = [1, 0],
             scan_output_directions = [0, {back}], body = b (float[3] e, float[3] f)
             => (float[2, 3] r, float p) {{
             g = Sub (e, f) r = Add (w, g) p = ReduceMax <keepdims = 0> (g) }}> (x, z) }}"""
-    )
     result = run_passes(text, MANY)
     assert "Loop" in op_types(result.model.graph)
     for n in (1, 4, 5, 9):
@@ -75,14 +72,11 @@ def test_a_scan_of_any_axis_and_direction(back):
 
 
 def test_an_inner_loop_runs_for_a_block():
-    text = (
-        HEAD
-        + """g (float[N, 3] x, float[2, 3] w, int64 n) => (float[N, 3] y) <bool yes = {1}> {
+    text = """g (float[N, 3] x, float[2, 3] w, int64 n) => (float[N, 3] y) <bool yes = {1}> {
         y = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r) {
             r = Loop (n, yes, e) <body = d (int64 j, bool c, float[3] a) => (bool c2, float[3] t) {
                 c2 = Identity (c) s = Add (w, a) t = ReduceMax <axes = [0], keepdims = 0> (s) }>
         }> (x) }"""
-    )
     result = run_passes(text, MANY)
     assert result.changed
     feed = {"x": numbers(6, 3), "w": numbers(2, 3), "n": np.array(3)}
@@ -114,7 +108,7 @@ def test_random_bodies(data):
         <bool yes = {{1}}, int64 four = {{4}}, int64 two = {{2}}> {{
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
             c2 = Identity (c) e = Gather (x, i) {" ".join(lines)} r = Neg ({rows[-1]}) }}> }}"""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = run_passes(model, BlockLoops(block_bytes=48))
     assert result.changed, result.remarks
     for n in (0, 1, 2, 5):

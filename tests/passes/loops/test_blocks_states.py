@@ -7,7 +7,7 @@ import pytest
 from depth import examples
 from fuzz_loops import differences, draw
 from harness import as_model, assert_rewrites, run_in_onnxruntime, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import BlockLoops, LoopsToScans, VectorizeLoops
 from vectorized import numbers
@@ -36,7 +36,7 @@ def feeds(model, n):
 
 def assert_blocks(text, *inner, lengths=LENGTHS, pass_=FOUR):
     """Check the operators of a new Loop's body, and outputs for numbers of iterations."""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = run_passes(model, pass_)
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
     holders = [kind for kind in op_types(loop.attribute[0].g) if kind in ("Loop", "Scan")]
@@ -56,9 +56,8 @@ def test_a_state_beside_rows():
     assert_blocks(before, "Loop")
     assert_rewrites(
         FOUR,
-        HEAD + before,
-        HEAD
-        + """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n)
+        before,
+        """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n)
             => (float[2, 3] y, float[M] z) <bool yes = {1}, int64[1] axes = {0}, int64 k = {1},
             int64 k_1 = {4}, bool holds = {1}, int64 k_2 = {0}, int64 k_3 = {1},
             int64[1] k_4 = {-1}> {
@@ -158,7 +157,7 @@ def test_a_scan(back):
             v = Mul (w, e) a = Abs (v) u = Sub (a, s) t = Tanh (u) r = Add (s, v) }}>
         (s0, scanned) }}"""
     model = assert_blocks(text, "Scan", lengths=LENGTHS[1:])
-    assert reference.run(model, feeds(as_model(HEAD + text), 0))[1].shape == (2, 0, 3)
+    assert reference.run(model, feeds(as_model(text), 0))[1].shape == (2, 0, 3)
 
 
 def test_an_inner_recurrence_runs_for_a_block_of_the_outer_loop():
@@ -177,15 +176,13 @@ def test_draws_stay_in_their_order():
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
             c2 = Identity (c) e = Gather (x, i) v = Mul (w, e) a = Abs (v)
             d = RandomNormalLike (a) r = ReduceMax <keepdims = 0> (d) }> }"""
-    (loop,) = (
-        node for node in run_passes(HEAD + text, FOUR).model.graph.node if node.op_type == "Loop"
-    )
+    (loop,) = (node for node in run_passes(text, FOUR).model.graph.node if node.op_type == "Loop")
     (inner,) = (node for node in loop.attribute[0].g.node if node.op_type == "Loop")
     assert "RandomNormalLike" in op_types(inner.attribute[0].g)
 
 
 def test_an_inner_loop_as_a_scan():
-    result = run_passes(HEAD + STATE, FOUR, LoopsToScans(costs="onnxruntime"), VectorizeLoops())
+    result = run_passes(STATE, FOUR, LoopsToScans(costs="onnxruntime"), VectorizeLoops())
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
     assert "If" in op_types(loop.attribute[0].g), "for a runtime that refuses empty Scans"
 
@@ -201,7 +198,7 @@ SUPPRESSION = """g (float[N, 4] x) => (bool[N] kept)
 
 
 def test_accelerate_bounds_memory():
-    model = as_model(HEAD + SUPPRESSION)
+    model = as_model(SUPPRESSION)
     after = rewrite(model, "accelerate", verify=False)
     (loop,) = (node for node in after.graph.node if node.op_type == "Loop")
     assert {"Range", "If"} <= set(op_types(loop.attribute[0].g))

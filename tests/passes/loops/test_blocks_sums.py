@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 from harness import as_model, assert_keeps, assert_rewrites, run_in_onnxruntime, run_passes
-from loops import HEAD
 from straightline import reference
 from straightline.passes import BlockLoops
 from vectorized import numbers
@@ -20,7 +19,7 @@ MANY = BlockLoops(block_bytes=32 * 48)
 
 
 def assert_sums(text, *ns, exact=False):
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = run_passes(model, dataclasses.replace(MANY, exact=exact))
     assert result.changed, result.remarks
     for n in ns:
@@ -37,9 +36,8 @@ def assert_sums(text, *ns, exact=False):
 def test_a_sum():
     assert_rewrites(
         BlockLoops(block_bytes=32 * 24),
-        HEAD + SUMS,
-        HEAD
-        + """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n) => (float[2, 3] y)
+        SUMS,
+        """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n) => (float[2, 3] y)
             <bool yes = {1}, int64[1] axes = {0}, int64 k = {1}, int64 k_1 = {32},
             bool holds = {1}> {
             vector = Unsqueeze (n, axes) iterations = Max (vector, axes)
@@ -74,7 +72,7 @@ def test_several_sums_of_which_one_is_read():
 
 def test_sums_that_round_or_do_not_pay():
     reason = "it adds up values that are too large for a block of many"
-    assert_keeps(BlockLoops(block_bytes=31 * 24), HEAD + SUMS, reason)
+    assert_keeps(BlockLoops(block_bytes=31 * 24), SUMS, reason)
 
 
 def test_a_sum_beside_rows():
@@ -93,4 +91,4 @@ def test_integers_keep_their_order():
     text = text.replace("float[2, 3] s0", "int64[2, 3] u0").replace("yes, s0)", "yes, u0)")
     text = text.replace("=> (float[2, 3] y)", "=> (int64[2, 3] y)").replace("c, float", "c, int64")
     text = text.replace("c2, float", "c2, int64")
-    assert run_passes(as_model(HEAD + text), BlockLoops(block_bytes=32 * 48, exact=True)).changed
+    assert run_passes(as_model(text), BlockLoops(block_bytes=32 * 48, exact=True)).changed

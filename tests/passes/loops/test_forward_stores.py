@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import ForwardStores
 
@@ -17,7 +17,7 @@ BEFORE = "i2 = Add (i, one) w = Identity (i2)"
 
 
 def model_of(index, body, iterations="m", start="y0"):
-    return as_model(HEAD + LOOP.format(index=index, body=body, iterations=iterations, start=start))
+    return as_model(LOOP.format(index=index, body=body, iterations=iterations, start=start))
 
 
 def assert_same(before, after, length, iterations=None):
@@ -61,8 +61,7 @@ LONGER = "g0 = Gather (x, zero) g1 = Unsqueeze (g0, z) longer = Concat <axis = 0
 def longer(index, body):
     text = LOOP.format(index=index, body=body, iterations="m", start="longer")
     return as_model(
-        HEAD
-        + text.replace("last = Sub", f"{LONGER} last = Sub").replace(
+        text.replace("last = Sub", f"{LONGER} last = Sub").replace(
             "float[N, 2] y)", "float[M, 2] y)"
         )
     )
@@ -112,9 +111,7 @@ def test_near_misses(case):
     assert not run_passes(model_of(*KEPT[case]), ForwardStores()).changed
 
 
-ROWS = (
-    HEAD
-    + """g (float[N, 2] x, float[N, 2] y0, int64 n) => (float[M, 2] y)
+ROWS = """g (float[N, 2] x, float[N, 2] y0, int64 n) => (float[M, 2] y)
         <bool yes = {1}, int64[1] z = {0}, int64[1] end = {-1}, int64[1] o = {1}, int64[1] w2 = {2},
         int64[1] far = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, int64 two = {2},
         int64[2] row = {1, 2}, int64[1] wide = {2}, int64 last = {-1},
@@ -124,7 +121,6 @@ ROWS = (
     t2 = Add (m, two) t3 = Unsqueeze (t2, z) sh3 = Concat <axis = 0> (t3, wide)
     longer = ConstantOfShape (sh3) y0f = ConstantOfShape (row) first = ConstantOfShape (wide)
     %s }"""
-)
 BODY = """y = Loop (m, yes, %s) <body = b (int64 i, bool c, float[?, 2] s)
     => (bool c2, float[?, 2] t) { c2 = Identity (c) e = Gather (x, i) %s }>"""
 LIST = """start = SequenceConstruct (first)

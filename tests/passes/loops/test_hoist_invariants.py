@@ -7,7 +7,7 @@ from harness import (
     run_in_onnxruntime,
     run_passes,
 )
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference
 from straightline.passes import HoistInvariants, Pipeline, straighten
 from tables import table
@@ -17,7 +17,7 @@ FEED = {"x": np.array([1, -2], np.float32), "w": np.array([3, 4], np.float32)}
 
 def hoisted(text, *feeds):
     """The operators around the first node that holds a body, and those in the body."""
-    result = run_passes(HEAD + text, HoistInvariants(), feeds=feeds)
+    result = run_passes(text, HoistInvariants(), feeds=feeds)
     graph = result.model.graph
     holder = next(node for node in graph.node if node.op_type in ("Loop", "Scan", "If"))
     outside = [node.op_type for node in graph.node]
@@ -43,7 +43,7 @@ def test_out_of_a_loop():
         }>
     }"""
     feeds = [{**FEED, "n": np.array(n)} for n in (0, 3)]
-    assert_rewrites(HoistInvariants(), HEAD + before, HEAD + after, feeds)
+    assert_rewrites(HoistInvariants(), before, after, feeds)
 
 
 def test_out_of_a_scan():
@@ -56,7 +56,7 @@ def test_out_of_a_scan():
     assert (outside, inside) == (["Exp", "Scan"], ["Mul", "Add"])
     # onnxruntime fails on a Scan of length 0.
     for one, other in zip(
-        *(reference.run(m, feeds[0]) for m in (as_model(HEAD + text), result.model)), strict=True
+        *(reference.run(m, feeds[0]) for m in (as_model(text), result.model)), strict=True
     ):
         assert_equal(one, other)
 
@@ -86,7 +86,7 @@ def test_sizes_of_a_scan_without_an_element_stay(length, declared, element, move
     for count in (0, 3):
         feeds["s"] = np.ones(count, np.float32)
         if length != "3" or count == 3:
-            runs = [reference.run(m, feeds) for m in (as_model(HEAD + text), result.model)]
+            runs = [reference.run(m, feeds) for m in (as_model(text), result.model)]
             assert_equal(*[outputs[0] for outputs in runs])
 
 
@@ -185,14 +185,12 @@ def test_an_if_leaves_with_its_branches_where_there_is_an_iteration():
         "y = Loop", "n = Constant <value_int = 2> () y = Loop"
     )
     result = run_passes(
-        HEAD + text,
+        text,
         HoistInvariants(),
         feeds=[{**FEED, "yes": np.array(yes)} for yes in (True, False)],
     )
     assert [node.op_type for node in result.model.graph.node] == ["Constant", "If", "Loop"]
-    (stays,) = run_passes(
-        HEAD + loop(choose, inputs=f"{inputs}, int64 n"), HoistInvariants()
-    ).remarks
+    (stays,) = run_passes(loop(choose, inputs=f"{inputs}, int64 n"), HoistInvariants()).remarks
     assert "holds graphs of its own" in stays.reason
 
 
@@ -204,7 +202,7 @@ def test_sizes_that_scan_outputs_have_without_iterations():
             c2 = Identity (c) e = Exp (w) r = Neg (a) s = Neg (e)
         }>
     }"""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     model.graph.node[0].attribute[0].g.output[2].type.tensor_type.ClearField("shape")
     feeds = {"x": FEED["x"], "w": np.ones((2, 3), np.float32)}
     result = run_passes(model, HoistInvariants())
@@ -215,7 +213,7 @@ def test_sizes_that_scan_outputs_have_without_iterations():
 
 
 def test_it_is_part_of_the_default_pipeline():
-    result = straighten().run(as_model(HEAD + loop("e = Exp (w) r = Mul (a, e)")))
+    result = straighten().run(as_model(loop("e = Exp (w) r = Mul (a, e)")))
     assert [node.op_type for node in result.model.graph.node] == ["Exp", "Loop"]
     assert isinstance(result.model, onnx.ModelProto)
     assert not Pipeline([HoistInvariants()]).run(result.model).changed

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from harness import (
+    HEAD,
     as_model,
     assert_equal,
     assert_equal_outputs,
@@ -11,7 +12,7 @@ from harness import (
     run_in_onnxruntime,
     run_passes,
 )
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference
 from straightline.passes import LoopsToScans
 from straightline.passes.costs.table import cost_table
@@ -46,9 +47,8 @@ READS = "e = Gather (x, i) r = Add (a, e) q = Neg (r)"
 def test_a_loop_over_all_rows():
     assert_rewrites(
         LoopsToScans(),
-        HEAD + loop(READS),
-        HEAD
-        + """g (float[3] s, float[N, 3] x, float[5, 3] w, int64 n) => (float[3] y, float[?, 3] z)
+        loop(READS),
+        """g (float[3] s, float[N, 3] x, float[5, 3] w, int64 n) => (float[3] y, float[?, 3] z)
             <bool yes = {1}, int64 zero = {0}, int64 none = {0}> {
             sh = Shape (x) m = Gather (sh, zero)
             some = Greater (m, none)
@@ -70,14 +70,12 @@ def test_a_loop_over_all_rows():
 def test_iterations_that_are_certain_need_no_if():
     assert_rewrites(
         LoopsToScans(),
-        HEAD
-        + """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
+        """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
             y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a)
                     => (bool c2, float[3] r) {
                 c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
         }""",
-        HEAD
-        + """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
+        """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
             y = Scan (s, x) <num_scan_inputs = 1, body = b (float[3] a, float[3] x_element)
                     => (float[3] r) { r = Add (a, x_element) }>
         }""",
@@ -125,7 +123,7 @@ CONSTANTS = """k0 = Constant <value_ints = [0]> () k1 = Constant <value_int = 1>
 
 @pytest.mark.parametrize("what", WHOLE)
 def test_ways_to_read_an_element(what):
-    text = HEAD + loop(f"{WHOLE[what]} r = Add (a, e) q = Neg (r)").replace(
+    text = loop(f"{WHOLE[what]} r = Add (a, e) q = Neg (r)").replace(
         "sh = Shape", f"{CONSTANTS} sh = Shape"
     )
     model = converted(text, map(feed, (0, 1, 5)))
@@ -161,7 +159,7 @@ PARTS = {
 @pytest.mark.parametrize("what", PARTS)
 def test_other_numbers_of_iterations(what):
     body, iterations, lengths = PARTS[what]
-    text = HEAD + loop(body, iterations).replace(
+    text = loop(body, iterations).replace(
         "sh = Shape", f"{CONSTANTS} k2 = Constant <value_int = 2> () sh = Shape"
     )
     model = converted(text)
@@ -171,7 +169,7 @@ def test_other_numbers_of_iterations(what):
 
 
 def test_reading_past_the_end_fails_as_before():
-    text = as_model(HEAD + loop(READS, "n"))
+    text = as_model(loop(READS, "n"))
     model = converted(text)
     for given in (text, model):
         for run in (reference.run, run_in_onnxruntime):
@@ -181,7 +179,7 @@ def test_reading_past_the_end_fails_as_before():
 
 @pytest.mark.parametrize("body", [READS, "f = Cast <to = 1> (i) r = Add (a, f) q = Neg (r)"])
 def test_a_maximum_that_is_a_vector_of_one(body):
-    text = HEAD + loop(body, "v").replace(
+    text = loop(body, "v").replace(
         "sh = Shape", "k = Constant <value_ints = [1]> () v = Reshape (n, k) sh = Shape"
     )
     converted(text, [feed(5, length) for length in (0, 1, 5)])
@@ -189,7 +187,7 @@ def test_a_maximum_that_is_a_vector_of_one(body):
 
 @pytest.mark.parametrize("start", [True, False])
 def test_a_start_that_run_time_decides(start):
-    text = HEAD + loop(READS, start="go", given=GIVEN + ", bool go")
+    text = loop(READS, start="go", given=GIVEN + ", bool go")
     assert_equal_outputs(text, converted(text), {**feed(4), "go": np.array(start)})
 
 
@@ -197,23 +195,20 @@ def test_a_start_that_run_time_decides(start):
 def test_a_number_of_a_declared_rank(rank):
     dims = "[1]" if rank else ""
     body = f"f = Cast <to = 1> (i) g = Gather (x, i) h = Add (g, f) e = Reshape (h, k3) {ADD}"
-    text = HEAD + loop(body, "n", number=f"int64{dims} i").replace(
+    text = loop(body, "n", number=f"int64{dims} i").replace(
         "sh = Shape", "k3 = Constant <value_ints = [3]> () sh = Shape"
     )
     converted(text, [feed(5, length) for length in (0, 1, 5)])
 
 
 def test_a_counter_is_a_number():
-    text = (
-        HEAD
-        + """g (float[N, 3] x, float[3] s) => (int64 k, float[3] y)
+    text = """g (float[N, 3] x, float[3] s) => (int64 k, float[3] y)
         <bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
         sh = Shape (x) m = Gather (sh, zero)
         k, y = Loop (m, yes, zero, s) <body = b (int64 i, bool c, int64 t, float[3] a)
                 => (bool c2, int64 u, float[3] r) {
             c2 = Identity (c) e = Gather (x, t) r = Sub (a, e) u = Add (t, one) }>
     }"""
-    )
     model = converted(text, [{"x": numbers(length, 3), "s": numbers(3)} for length in (0, 1, 5)])
     assert "Gather" not in inside(model)
 
@@ -221,7 +216,7 @@ def test_a_counter_is_a_number():
 @table(("a", "a"), ("a", "e"), ("e", "e"), ("x2", "r"), ("r", "r"))
 def test_outputs_that_are_inputs_of_the_body(given, back):
     """onnxruntime mixes these up where a body does not make a value for each output."""
-    text = HEAD + loop("e = Gather (x, i) r = Add (a, e) x2 = Identity (s)", "m").replace(
+    text = loop("e = Gather (x, i) r = Add (a, e) x2 = Identity (s)", "m").replace(
         "float[3] r, float[3] q", f"float[3] {back}, float[3] {given}"
     )
     model = converted(text)
@@ -240,7 +235,7 @@ def test_an_unneeded_value_may_read_the_iteration_number():
         <bool yes = {1}> { z, r = Loop (n, yes, y) <body = b (int64 i, bool c, float[3] a)
             => (bool c2, float[3] a2, float[3] q) { c2 = Identity (c) e = Gather (x, i)
             dead = Cast <to = 1> (i) s = Sin (a) a2 = Add (s, e) q = Neg (a2) }> }"""
-    after = run_passes(HEAD + text, LoopsToScans()).model
+    after = run_passes(text, LoopsToScans()).model
     assert "Scan" in {node.op_type for node in _all_nodes(after.graph)}
     assert "Cast" not in {node.op_type for node in _all_nodes(after.graph)}
 
@@ -252,14 +247,11 @@ def _all_nodes(graph):
 
 def test_outputs_that_are_omitted():
     """onnxruntime does not load every Scan that omits one."""
-    text = (
-        HEAD
-        + """g (float[3] s, float[N, 3] x, int64 n) => (float[?, 3] z) <bool yes = {1}> {
+    text = """g (float[3] s, float[N, 3] x, int64 n) => (float[?, 3] z) <bool yes = {1}> {
         , , z = Loop (n, yes, s, s) <body = b (int64 i, bool c, float[3] a, float[3] f)
                 => (bool c2, float[3] r, float[3] v, float[3] q) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) q = Neg (r) v = Add (f, r) }>
     }"""
-    )
     model = converted(text)
     for length in (0, 1, 5):
         fed = feed(length)
@@ -279,36 +271,28 @@ def test_a_loop_that_nothing_reads():
 
 
 def test_a_table_of_the_body():
-    text = (
-        HEAD
-        + """g (float[3] s, int64 n) => (float[3] y) <bool yes = {1}> {
+    text = """g (float[3] s, int64 n) => (float[3] y) <bool yes = {1}> {
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r)
             <float[2, 3] t = {1, 2, 3, 4, 5, 6}> {
             c2 = Identity (c) e = Gather (t, i) r = Mul (a, e) }>
     }"""
-    )
     model = converted(text, [{"s": numbers(3), "n": np.array(n)} for n in (0, 1, 2)])
     assert inside(model) == ["Mul"]
 
 
 def test_empty_elements_along_another_axis():
     """onnxruntime's process crashes where it scans such a tensor along that axis."""
-    text = (
-        HEAD
-        + """g (float[B, N] x, float[B] s) => (float[B] y) <bool yes = {1}, int64 one = {1}> {
+    text = """g (float[B, N] x, float[B] s) => (float[B] y) <bool yes = {1}, int64 one = {1}> {
         sh = Shape (x) m = Gather (sh, one)
         y = Loop (m, yes, s) <body = b (int64 i, bool c, float[B] a) => (bool c2, float[B] r) {
             c2 = Identity (c) e = Gather <axis = 1> (x, i) r = Add (a, e) }>
     }"""
-    )
     shapes = ((0, 0), (0, 2), (2, 0), (2, 3))
     converted(text, [{"x": numbers(*shape), "s": numbers(shape[0])} for shape in shapes])
 
 
 def test_an_inner_loop_goes_before_the_one_around_it():
-    text = (
-        HEAD
-        + """g (float[N, M] x, float s) => (float y)
+    text = """g (float[N, M] x, float s) => (float y)
         <bool yes = {1}, int64 zero = {0}, int64 one = {1}> {
         sh = Shape (x) n = Gather (sh, zero) m = Gather (sh, one)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float a) => (bool c2, float r) {
@@ -317,7 +301,6 @@ def test_an_inner_loop_goes_before_the_one_around_it():
                 d2 = Identity (d) v = Gather (e, j) w = Mul (f, v) u = Add (w, v) }>
         }>
     }"""
-    )
     result = run_passes(
         text,
         LoopsToScans(),
@@ -347,13 +330,11 @@ KEPT = {
 
 @pytest.mark.parametrize("reason", KEPT)
 def test_kept_loops_and_their_reasons(reason):
-    assert_keeps(LoopsToScans(), HEAD + KEPT[reason], reason)
+    assert_keeps(LoopsToScans(), KEPT[reason], reason)
 
 
 def test_without_a_guard_what_may_make_no_iterations_is_kept():
-    assert_keeps(
-        LoopsToScans(guard=False), HEAD + loop(READS), "onnxruntime fails on a Scan of none"
-    )
+    assert_keeps(LoopsToScans(guard=False), loop(READS), "onnxruntime fails on a Scan of none")
 
 
 def test_older_opsets():
@@ -368,14 +349,11 @@ def test_numbers_before_range():
 
 
 def test_an_initializer_that_callers_may_override_decides_nothing():
-    text = (
-        HEAD
-        + """g (float[4, 3] x, float[3] s, int64 four) => (float[3] y)
+    text = """g (float[4, 3] x, float[3] s, int64 four) => (float[3] y)
         <bool yes = {1}, int64 four = {4}> {
         y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
     }"""
-    )
     model = converted(text)
     assert "Range" in op_types(model.graph) and "If" in op_types(model.graph)
     for iterations in (0, 2, 4):
@@ -390,7 +368,7 @@ def test_few_iterations_stay_where_costs_count(monkeypatch, more, many):
     monkeypatch.setattr(loops_to_scans, "cost_table", lambda costs: table)
     least = table.least_scanned
     iterations = "N" if more is None else least + more
-    text = HEAD + loop(READS).replace("float[N, 3] x", f"float[{iterations}, 3] x")
+    text = loop(READS).replace("float[N, 3] x", f"float[{iterations}, 3] x")
     result = run_passes(text, LoopsToScans(costs="onnxruntime"))
     assert result.changed == many
     if not many:

@@ -2,7 +2,6 @@
 
 import numpy as np
 from harness import as_model
-from loops import HEAD
 from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
 from straightline.facts.polynomial import Dimension
@@ -19,7 +18,7 @@ X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
 def scanned(add):
-    model = ir.load(as_model(HEAD + TEXT))
+    model = ir.load(as_model(TEXT))
     node = next(n for n in model.graph.nodes() if n.is_op("Loop"))
     sources = ScanSources(model.graph, read(node), Folder(model).fold)
     add(sources, model.graph.inputs[0])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import EliminateDeadNodes, MergeStates
 
@@ -22,7 +22,7 @@ def model_of(body, initial="a, a", after="y = Sub (p, q)", outputs=1, finals="p,
         "states": ", ".join(f"float[2] {name}" for name in names),
         "results": ", ".join(f"float[2] {name}2" for name in names),
     }
-    return as_model(HEAD + BODY.format(**form, body=body, initial=initial, after=after))
+    return as_model(BODY.format(**form, body=body, initial=initial, after=after))
 
 
 def feeds():
@@ -77,7 +77,7 @@ def test_a_masked_cell_that_keeps_its_output_beside_its_state():
                 n = Add (t, e) r = Where (m, n, t) p = Where (m, r, t) }> (z, z, x, mask) }"""
     drawn = [{"x": feed["x"], "mask": feed["mask"]} for feed in feeds() if len(feed["x"])]
     passes = MergeStates(), EliminateDeadNodes()
-    assert_rewrites(passes, HEAD + before, HEAD + after, drawn)
+    assert_rewrites(passes, before, after, drawn)
 
 
 STAY = {
@@ -146,7 +146,7 @@ def test_a_state_of_more_elements_stays():
         y, v = Scan <num_scan_inputs = 2, body = f (float[4, 2] s, float[2] e, bool[1] m)
             => (float[4, 2] s2, float[2] r) {
             n = Exp (e) s2 = Where (m, n, s) r = Where (m, n, e) }> (a, x, mask) }"""
-    assert not run_passes(as_model(HEAD + text), MergeStates()).changed
+    assert not run_passes(as_model(text), MergeStates()).changed
 
 
 def test_a_masked_lstm_of_keras_is_an_lstm():
@@ -160,7 +160,7 @@ def test_a_masked_lstm_of_keras_is_an_lstm():
             fc = Mul (f, c) id = Mul (i, d) cn = Add (fc, id) ct = Tanh (cn) hn = Mul (j, ct)
             o2 = Where (m, hn, o) h2 = Where (m, hn, h) c2 = Where (m, cn, c)
             r = Where (m, hn, z) }> (z, z, z, x, mask) }"""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     weights = {"z": np.zeros((2, 4)), "w": RNG.normal(size=(3, 16)), "u": RNG.normal(size=(4, 16))}
     for name, array in weights.items():
         tensor = __import__("onnx").numpy_helper.from_array(array.astype(np.float32), name)
@@ -185,9 +185,9 @@ def test_equal_states_that_the_body_returns_are_merged_once():
         initial="a, a",
         after="y = Sub (p, q)",
     )
-    after = run_passes(as_model(HEAD + text), MergeStates()).model
+    after = run_passes(as_model(text), MergeStates()).model
     assert states_of(after) == 1
     for feed in feeds():  # onnxruntime 1.32 returns memory of others for such a state
-        pair = (reference.run(model, feed) for model in (after, as_model(HEAD + text)))
+        pair = (reference.run(model, feed) for model in (after, as_model(text)))
         for one, other in zip(*pair, strict=True):
             assert_equal(one, other)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes
-from loops import HEAD
 from straightline import reference, rewrite
 from straightline.passes import EliminateDeadNodes, MergeStates
 from tables import table
@@ -61,7 +60,7 @@ def assert_same(before, after):
 
 
 def split(text):
-    before = as_model(HEAD + text)
+    before = as_model(text)
     after = run_passes(before, MergeStates(), EliminateDeadNodes()).model
     assert_same(before, after)
     return before, after
@@ -99,7 +98,7 @@ def test_elements_are_scalars(has_axis):
 )
 def test_other_states_stay(body):
     text = TEXT.replace("BODY", body).replace("int64 one =", "int64[1] one_v = {1}, int64 one =")
-    before = as_model(HEAD + text)
+    before = as_model(text)
     assert not run_passes(before, MergeStates()).changed
 
 
@@ -114,7 +113,7 @@ def test_a_packed_state_of_an_lstm_is_raised():
             a = Sigmoid (gi) b = Sigmoid (gf) d = Tanh (gg) o = Sigmoid (go)
             m = Mul (b, k) v = Mul (a, d) l = Add (m, v) th = Tanh (l) r = Mul (o, th)
             t = Concat <axis = 1> (r, l) }> }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     after = rewrite(before, "accelerate", verify=False)
     kinds = {node.op_type for node in after.graph.node}
     assert "LSTM" in kinds and "Loop" not in kinds

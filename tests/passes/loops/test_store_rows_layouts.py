@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import StoreRows
 
@@ -33,7 +33,7 @@ MOVED = {
 
 
 def model_of(body, rows="", out="", more=""):
-    return as_model(HEAD + LOOP.format(body=body, rows=rows, out=out, more=more))
+    return as_model(LOOP.format(body=body, rows=rows, out=out, more=more))
 
 
 def assert_same(before, after, length):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline import transform
 from straightline.passes import StoreRows
 from tables import table
@@ -18,7 +18,7 @@ LOOP = """g (float[N, 3] x, float[3, N] z, int64 k) => ({out} y)
 
 
 def loop(body, out="float[N, 3]", start="x", count="n"):
-    return HEAD + LOOP.format(body=body, out=out, start=start, count=count)
+    return LOOP.format(body=body, out=out, start=start, count=count)
 
 
 MASK = "q = Equal (places, i) m = Unsqueeze (q, v1) t = Where (m, f, s)"

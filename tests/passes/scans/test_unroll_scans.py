@@ -27,8 +27,7 @@ def test_one_split_and_one_concat():
     assert_rewrites(
         UnrollScans(),
         f"g (float[2] x) => (float[2] y) {{ y = {NEG} (x) }}",
-        """
-        g (float[2] x) => (float[2] y) <int64[2] sizes = {1, 1}, int64[1] axes = {0}> {
+        """g (float[2] x) => (float[2] y) <int64[2] sizes = {1, 1}, int64[1] axes = {0}> {
            x_0, x_1 = Split <axis = 0> (x, sizes)
            x_0_element = Squeeze (x_0, axes)
            x_1_element = Squeeze (x_1, axes)
@@ -57,8 +56,7 @@ def test_axes_and_directions():
     assert_rewrites(
         UnrollScans(),
         HEAD.replace("17", "12")
-        + """
-        g (float s, float[1,2] x) => (float f, float[1,2] y) {
+        + """g (float s, float[1,2] x) => (float f, float[1,2] y) {
            f, y = Scan <num_scan_inputs = 1, scan_input_axes = [-1], scan_output_axes = [1],
                         scan_input_directions = [1], scan_output_directions = [1],
                         body = b (float a, float[1] e) => (float r, float[1] q) {
@@ -66,8 +64,7 @@ def test_axes_and_directions():
               r = ReduceSum <keepdims = 0> (q) }> (s, x)
         }""",
         HEAD.replace("17", "12")
-        + """
-        g (float s, float[1,2] x) => (float f, float[1,2] y) {
+        + """g (float s, float[1,2] x) => (float f, float[1,2] y) {
            x_0, x_1 = Split <axis = -1, split = [1, 1]> (x)
            x_0_element = Squeeze <axes = [-1]> (x_0)
            x_1_element = Squeeze <axes = [-1]> (x_1)
@@ -87,13 +84,11 @@ def test_short_rows_of_a_batch_are_filled_up():
     assert_rewrites(
         UnrollScans(),
         HEAD_8
-        + f"""
-        g (float[2,3] x) => (float[2,3] y) <int64[2] n = {{1, 2}}> {{
+        + f"""g (float[2,3] x) => (float[2,3] y) <int64[2] n = {{1, 2}}> {{
            y = {NEG.replace("1,", "1, directions = [1],")} (n, x)
         }}""",
         HEAD_8
-        + """
-        g (float[2,3] x) => (float[2,3] y)
+        + """g (float[2,3] x) => (float[2,3] y)
         <int64[2] n = {1, 2}, float[1,2] zeros = {0, 0}, float[1,1] zeros_1 = {0}> {
            x_0, x_1 = Split <axis = 0, split = [1, 1]> (x)
            x_0_0, x_0_rest = Split <axis = 1, split = [1, 2]> (x_0)

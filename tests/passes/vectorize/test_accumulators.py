@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from tables import table
 from vectorized import assert_same, numbers, vectorized
 
@@ -30,7 +30,7 @@ def test_nodes_that_are_no_write(what):
     body = "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
     body += " l = Constant <value_int = 2> () k = Mod (i, l) " + KEPT[what]
     text = LOOP.format(out="5, 2, 3", initial="o", type="float[5, 2, 3]", write=body, k=1)
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert "Loop" in op_types(result.model.graph)
     feed = {"x": numbers(5, 2, 3), "s0": numbers(2, 1), "o": numbers(5, 2, 3)}
@@ -62,7 +62,7 @@ READS = {
 def test_a_list_to_which_each_iteration_adds_at_one_end(read, place):
     out, before, after = READS[read]
     text = SEQUENCE.format(out=out, before=before, after=after)
-    model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f{place})"))
+    model = as_model(text.replace("Insert (s, f)", f"Insert (s, f{place})"))
     result = vectorized(model)
     types = set(op_types(result.model.graph))
     assert not types & {"Loop", "SplitToSequence", "SequenceAt", "ConcatFromSequence"}
@@ -75,12 +75,12 @@ def test_a_list_to_which_each_iteration_adds_at_one_end(read, place):
 @pytest.mark.parametrize("place", ["last", "i"])
 def test_a_list_to_which_each_iteration_adds_elsewhere(place):
     text = SEQUENCE.format(out="int64 y", before=CONSTRUCTED, after="y = SequenceLength (seq)")
-    model = as_model(HEAD + text.replace("Insert (s, f)", f"Insert (s, f, {place})"))
+    model = as_model(text.replace("Insert (s, f)", f"Insert (s, f, {place})"))
     assert "Loop" in op_types(vectorized(model).model.graph)
 
 
 def test_a_list_that_is_given_out():
-    model = as_model(HEAD + SEQUENCE.format(out="seq(float[3]) seq", before=EMPTY, after=""))
+    model = as_model(SEQUENCE.format(out="seq(float[3]) seq", before=EMPTY, after=""))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph)
     assert "SplitToSequence" in op_types(result.model.graph)
@@ -127,7 +127,7 @@ TENSORS = {
 @pytest.mark.parametrize("k", [0, 4])
 def test_a_tensor_to_which_each_iteration_writes(write, k):
     out, initial, type_, body = TENSORS[write]
-    model = as_model(HEAD + TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k))
+    model = as_model(TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks
     for n in (0, 1, 5):
@@ -152,7 +152,7 @@ PLACES = {
 @pytest.mark.parametrize("size", ["N", "P"])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_buffer_of_which_every_row_is_written_is_the_rows(place, size):
-    text = HEAD + WHOLE.format(size=size, write=PLACES[place])
+    text = WHOLE.format(size=size, write=PLACES[place])
     text = text.replace("c2 =", "a2 = Constant <value_ints = [1]> () c2 =")
     model = as_model(text)
     result = vectorized(model)
@@ -173,7 +173,7 @@ def test_a_recurrence_that_appends_its_states():
             c2 = Identity (c) e = Gather (x, i) p = MatMul (e, w) a = Add (p, s) t = Tanh (a)
             r = SequenceInsert (q, t) }>
         y = ConcatFromSequence <axis = 0, new_axis = 1> (seq) }"""
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
     body = next(a.g for a in loop.attribute if a.name == "body")
@@ -190,7 +190,7 @@ def test_a_list_to_which_each_iteration_adds_twice(before):
     text = SEQUENCE.format(out="float[M, 3] y", before=before, after=after)
     chain = r"first = SequenceInsert (s, f) u = Neg (f) \1 = SequenceInsert (first, u)"
     text = re.sub(r"(\w+) = SequenceInsert \(s, f\)", chain, text)
-    model = as_model(HEAD + text)
+    model = as_model(text)
     result = vectorized(model)
     assert not set(op_types(result.model.graph)) & {"Loop", "SplitToSequence", "SequenceInsert"}
     for n in (1, 5):
@@ -223,7 +223,7 @@ def let_in(name, body, after=""):
     )
     text = LET_IN.format(type=type_, initial=initial, body=body % {"write": write, "type": type_},
         out=out, after=last)  # fmt: skip
-    return as_model(HEAD + text)
+    return as_model(text)
 
 
 BY_IF = "t = If (p) <then_branch = a () => (%(type)s r) { r = %(write)s }, else_branch = d ()"

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from harness import as_model
-from loops import HEAD, op_types
+from harness import HEAD, as_model
+from loops import op_types
 from vectorized import assert_same, vectorized
 
 LOOP = """g (float[N] x, float[N, 2] r, int64[N] p, float[{size}] h0, int64 n) => (float[{size}] h)
@@ -132,7 +132,7 @@ def test_greatest_integers():
         "e = Gather", "k = Gather (p, i) e = Gather"
     )
     for opset in (17, 18):
-        model = as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text)
+        model = as_model(text, opset)
         result = vectorized(model)
         assert ("Loop" in op_types(result.model.graph)) is (opset == 17)
         for n in (0, 1, 9):

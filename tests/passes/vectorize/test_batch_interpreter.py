@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_rewrites, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline.ir import Operator
 from straightline.ops import rules_of
 from straightline.passes import HoistInvariants, VectorizeLoops
@@ -11,15 +11,13 @@ from vectorized import assert_same, assert_vectorizes, loop, numbers, untyped, v
 def test_rows_read_in_order_are_the_tensor():
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
+        """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
             sizes = Shape (x)
             n = Gather (sizes, zero)
             y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
                 c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
         }""",
-        HEAD
-        + """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
+        """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
             sizes = Shape (x)
             n = Gather (sizes, zero)
             y = Exp (x)
@@ -33,7 +31,7 @@ def test_a_read_beyond_the_last_row_is_not_hidden():
     text = """g (float[5, 3] x, int64 n) => (float[M, 3] y) <bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
             c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
-    assert "Gather" in op_types(vectorized(as_model(HEAD + text)).model.graph)
+    assert "Gather" in op_types(vectorized(as_model(text)).model.graph)
 
 
 def test_outputs_along_other_axes_and_backward():
@@ -42,7 +40,7 @@ def test_outputs_along_other_axes_and_backward():
                 scan_output_directions = [1, 0], scan_input_directions = [1],
                 body = b (float[3] e) => (float[3] r, float[3] s) { r = Exp (e) s = Neg (e) }> (x)
     }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Scan" not in op_types(result.model.graph)
     for n in (1, 4):
@@ -54,7 +52,7 @@ def test_a_state_that_never_changes_is_none():
         t, y = Scan <num_scan_inputs = 1, body = b (float[3] u, float[3] e)
                 => (float[3] v, float[3] r) { w = Identity (u) r = Add (e, u) v = Identity (w) }>
             (s, x) }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "Scan" not in op_types(result.model.graph)
     for n in (1, 4):
@@ -65,7 +63,7 @@ def test_a_state_that_never_changes_is_none():
 def test_values_of_all_iterations_that_are_too_large(most, kept):
     text = """g (float[4, 3] x) => (float[4, 3] z) { z = Scan <num_scan_inputs = 1,
         body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
-    result = run_passes(HEAD + text, VectorizeLoops(max_bytes=most))
+    result = run_passes(text, VectorizeLoops(max_bytes=most))
     assert result.changed is not kept
     assert not kept or "all iterations take 48 bytes, over max_bytes=47" in result.kept[0].reason
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from straightline.limits import Limits, governed
 from straightline.passes import Pipeline, VectorizeLoops
 from tables import table
@@ -127,7 +127,7 @@ TWICE = """
 @pytest.mark.parametrize("what", CALLS)
 def test_a_call_in_a_body(what):
     text = loop(CALLS[what], "float[3] r", state="") + FUNCTION + TWICE
-    before = as_model(HEAD + text.replace("=> (z) ", "=> (float[?, 3] z) ", 1))
+    before = as_model(text.replace("=> (z) ", "=> (float[?, 3] z) ", 1))
     result = vectorized(before)
     assert not {"Loop", "Scan"} & set(op_types(result.model.graph)), result.remarks
     for n in (0, 1, 5):
@@ -145,7 +145,7 @@ def test_a_choice_beside_a_recurrence():
             w = Mul (v, s) t = Tanh (w) q = ReduceSum <keepdims = 0> (t) o = Less (q, q)
             r = If (o) <then_branch = t2 () => (float[3] a2) { a2 = Exp (t) },
                 else_branch = f2 () => (float[3] b2) { b2 = Neg (t) }> }> }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert "If" not in set(op_types(result.model.graph)), result.remarks
     for n in (0, 1, 5):
@@ -163,7 +163,7 @@ def calling(height, between):
     scan = f"""y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) {{
         r = local.f{height - 1} (e) }}> (x)"""
     text = f"g (float[N] x) => (float[N] y) {{ {scan} }}\n" + "\n".join(functions)
-    return as_model(HEAD + text)
+    return as_model(text)
 
 
 @table(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_equal
-from loops import HEAD, op_types
+from loops import op_types
 from sessions import outputs
 from straightline.passes import HoistInvariants, Pipeline, VectorizeLoops
 from tables import table
@@ -46,7 +46,7 @@ def test_a_recurrence_inside_a_map(inner, outer):
     else:
         text = f"""{head} {{ {start} hs, ys = Scan <num_scan_inputs = 1, body = b (float[L, 4] e)
             => ({out}) {{ {body} }}> (x) }}"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before, HoistInvariants())
     kinds = [n.op_type for n in result.model.graph.node if n.op_type in ("Loop", "Scan")]
     assert len(kinds) == 1, result.remarks
@@ -84,7 +84,7 @@ def test_states_that_no_outer_iteration_changes_are_computed_once(initial, row, 
     text = POWERS.replace("INITIAL", initial).replace("NEXT", row.replace("u", "q"))
     if initial == "e":  # of L rows, where the state is declared with 3
         text = text.replace("float[N, L, 3] x", "float[N, 3, 3] x")
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = Pipeline([HoistInvariants(), VectorizeLoops()]).run(before).model
     (loop,) = (node for node in result.graph.node if node.op_type == "Loop")
     assert len(loop.attribute[0].g.input[3].type.tensor_type.shape.dim) == sizes
@@ -97,7 +97,7 @@ def test_no_inner_iterations_under_optimizations():
     """onnxruntime makes -1 of one computed size beside constants, also beside a copied 0."""
     text = POWERS.replace("INITIAL", "p1").replace("NEXT", "p")
     grown = "c2 = Identity (c) f = Cast <to = 1> (i) p1 = Mul (p0, f)"
-    before = as_model(HEAD + text.replace("c2 = Identity (c)", grown, 1))
+    before = as_model(text.replace("c2 = Identity (c)", grown, 1))
     result = Pipeline([HoistInvariants(), VectorizeLoops()]).run(before).model
     for n, m in ((3, 0), (0, 2), (3, 2)):
         feed = {"x": numbers(3, m, 3) / 4, "w": numbers(3, 3) / 4, "p0": numbers(3, 3) / 4}
@@ -119,7 +119,7 @@ def test_kept_outer_loops_and_their_reasons(reason):
         ys = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] y) {{
             c2 = Identity (c) e = Gather (x, i) k = ReduceMax <keepdims = 0> (e)
             {KEPT[reason]} }}> }}"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert any(reason in remark.reason for remark in result.kept), result.remarks
     for n in (0, 1, 3):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, vectorized
 
 TEXT = """g (float[N, 3] x, int64[N] lengths, float[N] v, int64 n, bool[N] asked) => (float[M, 3] y)
@@ -38,7 +38,7 @@ def feed(n):
 
 
 def model_of(count, start, first, body):
-    return as_model(HEAD + TEXT.format(count=count, start=start, first=first, body=body))
+    return as_model(TEXT.format(count=count, start=start, first=first, body=body))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -55,7 +55,7 @@ def test_a_loop_that_runs_as_often_as_the_longest_one(case):
 def test_an_initial_condition_of_each_iteration():
     model = model_of(LENGTH, "ask", "e", SCALE)
     text = TEXT.format(count=LENGTH, start="ask", first="e", body=SCALE)
-    model = as_model(HEAD + text.replace("m = Gather", "ask = Gather (asked, i) m = Gather"))
+    model = as_model(text.replace("m = Gather", "ask = Gather (asked, i) m = Gather"))
     result = vectorized(model)
     assert "ReduceMax" in [node.op_type for node in result.model.graph.node]
     for n in (0, 1, 3, 5):
@@ -84,5 +84,5 @@ def test_a_loop_that_stacks_elements_stays():
         "=> (bool c2, float[3] r)", "=> (bool c2, float[3] r2)"
     )
     text = text.replace("}> }> }", "}> r1 = ReduceSum <keepdims = 0> (w) r2 = Add (r, r1) }> }")
-    outer = [node.op_type for node in vectorized(as_model(HEAD + text)).model.graph.node]
+    outer = [node.op_type for node in vectorized(as_model(text)).model.graph.node]
     assert "ReduceMax" not in outer

@@ -1,6 +1,6 @@
 import numpy as np
 from harness import as_model, assert_rewrites
-from loops import HEAD, op_types
+from loops import op_types
 from straightline.ir import load
 from straightline.ops.batching import Unbatchable
 from straightline.passes import VectorizeLoops
@@ -14,8 +14,7 @@ def test_a_loop_reads_rows_by_the_number_of_the_iteration():
     """A read that the body makes itself stays as it is; the counter is the iteration number."""
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
+        """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
                 => (float[3] h) <bool yes = {1}, int64 zero = {0}> {
             h, k = Loop (n, yes, h0, zero) <body = b (int64 i, bool c, float[3] s, int64 j)
                     => (bool c2, float[3] t, int64 l) {
@@ -23,8 +22,7 @@ def test_a_loop_reads_rows_by_the_number_of_the_iteration():
                 e = Gather (x, j) p = MatMul (e, w) m = Gather (z, j) q = Mul (p, s)
                 t = Sub (q, m) }>
         }""",
-        HEAD
-        + """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
+        """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
                 => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64 k = {0}, int64 k_1 = {1}> {
             limit = Max (n, k)
             numbers = Range (k, limit, k_1)
@@ -54,8 +52,7 @@ def test_a_loop_reads_rows_by_the_number_of_the_iteration():
 def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
+        """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
                 => (float[3] h, float[3, N] y) {
             h, y = Scan <num_scan_inputs = 2, scan_input_axes = [1, 0],
                     scan_input_directions = [0, 1], scan_output_axes = [1],
@@ -63,8 +60,7 @@ def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
                     body = b (float[3] s, float[4] e, float[3] m) => (float[3] t, float[3] r) {
                 p = MatMul (e, w) q = Mul (p, s) t = Sub (q, m) r = Identity (t) }> (h0, x, z)
         }""",
-        HEAD
-        + """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
+        """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
                 => (float[3] h, float[3, N] y) {
             e = Transpose <perm = [1, 0]> (x)
             p = MatMul (e, w)
@@ -91,7 +87,7 @@ def test_a_batch_size_of_run_time_and_no_iterations():
                 => (bool c2, float[B, 3] t, float[B, 5] r) {
             c2 = Identity (c) e = Gather (x, i) p = MatMul (e, w) q = Add (s, p) t = Tanh (q)
             u = MatMul (t, v) r = Add (u, k) }> }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     assert result.changed
     for n in (0, 1, 3):
@@ -108,7 +104,7 @@ def test_a_size_that_changes_from_iteration_to_iteration():
                 => (bool c2, float[?] t, float r) {
             c2 = Identity (c) q = Exp (s) t = Concat <axis = 0> (s, q)
             u = Tanh (q) v = Neg (u) r = ReduceMax <keepdims = 0> (v) }> }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = vectorized(before)
     (loop,) = (node for node in result.model.graph.node if node.op_type == "Loop")
     assert "Tanh" in op_types(loop.attribute[0].g)
@@ -122,7 +118,7 @@ def test_a_read_at_another_place_is_batched():
     loop = """h = Loop (n, yes, h0) <body = b (int64 i, bool c, float[3] s)
         => (bool c2, float[3] t) { c2 = Identity (c) two = Constant <value_int = 2> ()
             j = Div (i, two) m = Gather (x, j) q = Mul (m, s) t = Sub (q, s) }>"""
-    before = as_model(HEAD + head + "{ " + loop + " }")
+    before = as_model(head + "{ " + loop + " }")
     after = vectorized(before).model
     body = next(node for node in after.graph.node if node.op_type == "Loop").attribute[0].g
     assert "Div" not in op_types(body)
@@ -137,7 +133,7 @@ TEXT = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
 
 
 def _divide(refused, ragged=()):
-    node = load(as_model(HEAD + TEXT)).graph.nodes()[0]
+    node = load(as_model(TEXT)).graph.nodes()[0]
     computed = []
 
     def compute(vertex):

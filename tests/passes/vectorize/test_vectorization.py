@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_rewrites, run_passes
-from loops import HEAD, op_types
+from loops import op_types
 from straightline.passes import EliminateDeadNodes, VectorizeLoops
 from vectorized import assert_same, numbers, vectorized
 
@@ -10,15 +10,13 @@ def test_inputs_and_readers_of_a_recurrence_leave_the_loop():
     """A projection before the Scan, one behind it; the recurrence alone is left inside."""
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
+        """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
                 => (float[2, 3] h, float[N, 2, 5] y) {
             h, y = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 4] e)
                     => (float[2, 3] t, float[2, 5] r) {
                 p = MatMul (e, w) q = Add (s, p) t = Tanh (q) r = MatMul (t, v) }> (h0, x)
         }""",
-        HEAD
-        + """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
+        """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
                 => (float[2, 3] h, float[N, 2, 5] y) {
             p = MatMul (x, w)
             h, t = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 3] p_1)
@@ -78,7 +76,7 @@ BODIES = {
 @pytest.mark.parametrize("kind", ["Loop", "Scan"])
 def test_the_remaining_recurrence(kind, what):
     body, left = BODIES[what]
-    before = as_model(HEAD + _loop(body, kind))
+    before = as_model(_loop(body, kind))
     result = vectorized(before)
     (loop,) = (n for n in result.model.graph.node if n.op_type == kind)
     body = next(a.g for a in loop.attribute if a.name == "body")
@@ -115,7 +113,7 @@ def test_states_that_nothing_needs():
                 float[3] u, int64 k) => (bool c2, float[3] t, float[3] w, int64 l) {
             one = Constant <value_int = 1> () l = Add (k, one) w = Sin (u) c2 = Identity (c)
             f = Cast <to = 1> (k) a = Mul (s, f) t = Cos (a) }> }"""
-    before = as_model(HEAD + text)
+    before = as_model(text)
     result = run_passes(before, VectorizeLoops(), EliminateDeadNodes())
     (loop,) = (n for n in result.model.graph.node if n.op_type == "Loop")
     assert len(loop.input) == 3
@@ -125,7 +123,7 @@ def test_states_that_nothing_needs():
 
 
 def test_quantization_annotations_keep_a_body_as_it_is():
-    text = HEAD + _loop(BODIES["a projection of what is read"][0], "Loop")
+    text = _loop(BODIES["a projection of what is read"][0], "Loop")
     model = as_model(text)
     model.graph.node[0].attribute[0].g.quantization_annotation.add(tensor_name="p")
     result = vectorized(model)
@@ -167,4 +165,4 @@ def test_arithmetic_of_indices_alone_stays(body):
     result = vectorized(text)
     assert result.changed == bool(body)
     feed = {"x": numbers(4), "s0": numbers(1), "n": np.array(4)}
-    assert_same(as_model(HEAD + text), result.model, feed)
+    assert_same(as_model(text), result.model, feed)

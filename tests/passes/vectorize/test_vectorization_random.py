@@ -7,7 +7,7 @@ from depth import examples
 from harness import as_model
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from loops import HEAD, op_types
+from loops import op_types
 from vectorized import assert_same, numbers, vectorized
 
 ROWS, WIDTH = 5, 3
@@ -149,7 +149,7 @@ def test_random_loops(data):
     for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=7)):
         step(drawn)
     text = drawn.text()
-    model = as_model(HEAD + text + FUNCTION)
+    model = as_model(text + FUNCTION)
     result = vectorized(model)
     if not {kind for kind, _ in drawn.states} & {*READABLE, "buffer of sums"}:
         assert "Loop" not in op_types(result.model.graph), (text, result.remarks)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from harness import as_model, assert_keeps, assert_rewrites, op_types, run_passes
-from loops import HEAD
 from straightline.passes import VectorizeLoops
 from vectorized import assert_same, numbers, untyped, vectorized
 
@@ -9,13 +8,11 @@ from vectorized import assert_same, numbers, untyped, vectorized
 def test_a_scan_of_any_length():
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
+        """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
             y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[3] r) {
                 a = MatMul (e, w) c = Add (a, b) r = Relu (c) }> (x)
         }""",
-        HEAD
-        + """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
+        """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
             a = MatMul (x, w) c = Add (a, b) y = Relu (c)
         }""",
         [{"x": numbers(n, 4), "w": numbers(4, 3), "b": numbers(3)} for n in (1, 6)],
@@ -25,13 +22,11 @@ def test_a_scan_of_any_length():
 def test_an_invariant_is_repeated_once():
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (float[N, 4] x, float[2] w) => (float[N, 8] y) {
+        """g (float[N, 4] x, float[2] w) => (float[N, 8] y) {
             y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[8] r) {
                 a = Concat <axis = 0> (w, e) r = Concat <axis = 0> (a, w) }> (x)
         }""",
-        HEAD
-        + """g (float[N, 4] x, float[2] w) => (float[N, 8] y)
+        """g (float[N, 4] x, float[2] w) => (float[N, 8] y)
             <int64[1] k = {0}, int64[1] ones = {1}> {
             shape = Shape (x) iterations = Gather (shape, k)
             w_shape = Concat <axis = 0> (iterations, ones) w_spread = Expand (w, w_shape)
@@ -48,9 +43,9 @@ def test_an_inner_loop_goes_before_the_one_around_it():
                 v = Exp (u) }> (e)
         }> (x)
     }"""
-    result = vectorized(as_model(HEAD + text))
+    result = vectorized(as_model(text))
     assert op_types(result.model) == ["Exp"]
-    assert_same(as_model(HEAD + text), result.model, {"x": numbers(2, 4, 3)})
+    assert_same(as_model(text), result.model, {"x": numbers(2, 4, 3)})
 
 
 @pytest.mark.parametrize("opset", [9, 10])
@@ -90,8 +85,7 @@ KEPT = {
         g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
             (x, s) }""",
-    "draws random numbers": """
-        g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+    "draws random numbers": """g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] e) => (float[3] r) { r = RandomNormalLike (e) }>
             (s) }""",
     "for which there is no batching rule": """
@@ -106,8 +100,7 @@ KEPT = {
         g (float[N, 3, 3] s) => (float[N, 3, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3, 3] e) => (float[3, 3] r) {
                 r = MeanVarianceNormalization <axes = [0]> (e) }> (s) }""",
-    "its body decides when it ends": """
-        g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
+    "its body decides when it ends": """g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
                 c2 = Less (i, k) r = Mul (i, i) }> }""",
     "which must not run where there are no iterations": """
@@ -124,13 +117,11 @@ def test_a_node_that_must_not_run_without_iterations_is_in_an_if():
     """A Loop of none has outputs although `m` is no size."""
     assert_rewrites(
         VectorizeLoops(),
-        HEAD
-        + """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z) <bool yes = {1}> {
+        """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64[?] r) {
                 c2 = Identity (c) d = Expand (k, m) r = Mul (i, d) }>
         }""",
-        HEAD
-        + """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z)
+        """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z)
             <bool yes = {1}, int64 none = {0}> {
             some = Greater (n, none)
             z = If (some) <
@@ -163,12 +154,12 @@ def test_loops_within_loops_of_any_trip_counts(start):
     for a, b, n in ((0, 2, 3), (2, 0, 3), (2, 3, 0), (-1, 4, -5), (2, 3, 4), (1, 1, 1)):
         sizes = {"a": np.array(a), "b": np.array(b), "n": np.array(n)}
         for go in (True, False) if start == "go" else (True,):
-            assert_same(as_model(HEAD + text), result.model, {**sizes, "go": np.array(go)})
+            assert_same(as_model(text), result.model, {**sizes, "go": np.array(go)})
 
 
 @pytest.mark.parametrize("reason", KEPT)
 def test_kept_loops_and_their_reasons(reason):
-    assert_keeps(VectorizeLoops(), HEAD + KEPT[reason], reason)
+    assert_keeps(VectorizeLoops(), KEPT[reason], reason)
 
 
 @pytest.mark.parametrize("rank", ["[1]", "[K]"])

@@ -47,8 +47,7 @@ def test_variables_of_other_types_are_others():
 FUNCTION = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
 g (float[n] x) => (float[n] y) { y = local.f <axis: int = 1> (x) }
 <domain: "local", opset_import: ["" : 18]> f <by> (a) => (b)
-{ c = Abs (a) b = LeakyRelu <alpha: float = @by> (c) }
-"""
+{ c = Abs (a) b = LeakyRelu <alpha: float = @by> (c) }"""
 
 
 @table(("0.5", "0.5", True), ("0.5", "0.25", False))

@@ -41,15 +41,13 @@ def test_a_sparse_constant_becomes_a_dense_one():
 
 def test_a_constant_of_integers_in_a_function_is_cast_in_opset_8():
     """Functions have no initializers."""
-    proto = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 9, "f": 1]>
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 9, "f": 1]>
         g (int32[2] x) => (int32[2] y) { y = f.more (x) }
         <domain: "f", opset_import: ["": 9]>
         more (a) => (b) {
             c = Constant <value = int32[2] {1, 2}> ()
             b = Sub (a, c)
-        }
-    """)
+        }""")
     after = convert_version(proto, 8)
     assert [node.op_type for node in after.functions[0].node] == ["Constant", "Cast", "Sub"]
     (found,) = reference.run(after, {"x": np.array([5, 5], np.int32)})
@@ -58,14 +56,12 @@ def test_a_constant_of_integers_in_a_function_is_cast_in_opset_8():
 
 @pytest.mark.parametrize("target", [11, 10])
 def test_a_value_that_calls_give(target):
-    proto = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 13, "local": 1]>
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "local": 1]>
         g (float[2] x) => (float[2] y) { y = local.more <by = 2.0> (x) }
         <domain: "local", opset_import: ["": 13]> more <by> (p) => (r) {
             c = Constant <value_float: float = @by> ()
             r = Add (p, c)
-        }
-    """)
+        }""")
     with pytest.raises(ConversionError, match="its value comes from the calls of the function"):
         convert_version(proto, target, rewrite=False)
     assert convert_version(proto, 12)

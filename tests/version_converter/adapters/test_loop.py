@@ -7,17 +7,14 @@ from straightline import convert_version
 
 
 def test_a_value_that_nothing_reads_is_carried():
-    before = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 11]>
+    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 11]>
         g (float[2] x, int64 n, bool go) => (float[K, 2] y) {
             y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
                 d = Identity (c)
                 r = Identity (x)
             }>
-        }
-    """)
-    after = """
-        <ir_version: 5, opset_import: ["": 10]>
+        }""")
+    after = """<ir_version: 5, opset_import: ["": 10]>
         g (float[2] x, int64 n, bool go) => (float[K, 2] y) <float y_carried = {0}> {
             y_carried_1, y = Loop (n, go, y_carried) <
                 body = b (int64 i, bool c, float carried)
@@ -26,8 +23,7 @@ def test_a_value_that_nothing_reads_is_carried():
                     r = Identity (x)
                     carried_on = Identity (carried)
                 }>
-        }
-    """
+        }"""
     assert_same_text(convert_version(before, 10), after)
 
 

@@ -8,16 +8,13 @@ from tables import table
 
 
 def test_positions_are_the_numbers_of_a_loop():
-    before = onnx.parser.parse_model("""
-        <ir_version: 4, opset_import: ["": 9]>
+    before = onnx.parser.parse_model("""<ir_version: 4, opset_import: ["": 9]>
         g (float[N] x) => (int64[1, M] y) {
             shape = Shape (x)
             ones = ConstantOfShape <value = float[1] {1}> (shape)
             y = NonZero (ones)
-        }
-    """)
-    after = """
-        <ir_version: 4, opset_import: ["": 8]>
+        }""")
+    after = """<ir_version: 4, opset_import: ["": 8]>
         g (float[N] x) => (int64[1, M] y)
         <float y_zero = {0}, bool y_go_on = {1}, float ones_value = {1}> {
             shape = Shape (x)
@@ -31,8 +28,7 @@ def test_positions_are_the_numbers_of_a_loop():
                     y_same_1 = Identity (number)
                 }>
             y = Unsqueeze <axes = [0]> (y_all)
-        }
-    """
+        }"""
     converted = convert_version(before, 8, ir_version=4)
     for node in converted.graph.node:
         for each in (node, *nodes_of(node)):

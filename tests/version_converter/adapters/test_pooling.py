@@ -87,8 +87,7 @@ def test_windows_of_known_sizes_are_counted(shape, same):
         assert_refuses(f"y = {node}", 21, 22, "counts windows in another way", f"float[{shape}] x")
 
 
-TEXT = """
-<ir_version: 8, opset_import: ["" : 13]>
+TEXT = """<ir_version: 8, opset_import: ["" : 13]>
 g (float[B,1,6,W] x) => (float[B,1,E,F] y) { y = %s (x) }"""
 
 

@@ -100,8 +100,7 @@ def test_sizes_that_may_be_zero_stand_at_the_places_of_the_inputs(signature):
     nodes = converted(body, 15, 13, signature)
     assert "Slice" not in " ".join(nodes[-4:])
     assert [n for n in nodes if n in after] == after
-    before = onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 15]>
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 15]>
         g ({signature}) => (float[{", ".join("ABCD"[: 3 if body is JOINED else 4])}] y) {{ {body} }}
     """)
     model = convert_version(before, 13)
@@ -119,14 +118,12 @@ def test_sizes_in_another_order_are_cut_off():
 
 
 def test_an_empty_batch_runs_below_allowzero():
-    before = onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 15]>
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 15]>
         g (float[N, 6] x) => (float[N, 2, 3] y) <int64[1] rest = {{-1}}, int64[1] three = {{3}}> {{
             n = Shape <end = 1> (x)
             s = Concat <axis = 0> (n, rest, three)
             {NODE}
-        }}
-    """)
+        }}""")
     after = convert_version(before, 13, verify=False)
     assert prove(before, after)
     for batch in (0, 2):
@@ -166,10 +163,8 @@ def test_zeros_at_run_time_are_cut_off():
 )
 def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
     dims = ", ".join("AB"[: len(sizes)])
-    before = onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 14]>
-        g (float[{dims}] x, int64[2] s) => (float[C, D] y) {{ {NODE} }}
-    """)
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 14]>
+        g (float[{dims}] x, int64[2] s) => (float[C, D] y) {{ {NODE} }}""")
     after = convert_version(before, target)
     onnx.checker.check_model(after, full_check=True)
     x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
@@ -178,10 +173,8 @@ def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
 
 @pytest.mark.parametrize("name", ["string", "bool", "float16", "uint8", "double"])
 def test_every_type_has_something_to_fill_the_place_of_zeros(name):
-    before = onnx.parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 14]>
-        g ({name}[A] x, int64[2] s) => ({name}[C, D] y) {{ {NODE} }}
-    """)
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 14]>
+        g ({name}[A] x, int64[2] s) => ({name}[C, D] y) {{ {NODE} }}""")
     after = convert_version(before, 13)
     onnx.checker.check_model(after, full_check=True)
     kind = (

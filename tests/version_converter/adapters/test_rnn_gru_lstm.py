@@ -61,14 +61,12 @@ def test_numbers(op_type, gates, direction, output):
 
 
 def test_layouts_from_calls():
-    before = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 14, "local": 1]>
+    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14, "local": 1]>
         g (float[2, 5, 3] x, float[1, 2, 3] w, float[1, 2, 2] r)
             => (float[2, 5, 1, 2] y, float[2, 1, 5, 2] z)
         { y = local.F <k = 1> (x, w, r) z = local.F <k = 0> (x, w, r) }
         <domain: "local", opset_import: ["": 14]>
-        F <k> (x, w, r) => (y) { y = RNN <hidden_size = 2, layout: int = @k> (x, w, r) }
-    """)
+        F <k> (x, w, r) => (y) { y = RNN <hidden_size = 2, layout: int = @k> (x, w, r) }""")
     rng = np.random.default_rng(0)
     shapes = {"x": (2, 5, 3), "w": (1, 2, 3), "r": (1, 2, 2)}
     feeds = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}

@@ -208,11 +208,9 @@ def test_a_policy_that_says_nothing():
 
 def test_resize_10_places_pixels_as_before() -> None:
     """onnx's own converter lets Resize 11 place them at half pixels, which gives other numbers."""
-    before = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 10]>
+    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 10]>
         g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>
-        { y = Resize <mode = "linear"> (x, s) }
-    """)
+        { y = Resize <mode = "linear"> (x, s) }""")
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     for target in (11, 13, 18, 21):
         after = convert_version(before, target)

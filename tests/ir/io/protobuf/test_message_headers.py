@@ -128,16 +128,14 @@ FIELDS = bytes.fromhex(
     "ba3e03616263" + "b83e9601" + "b93e0102030405060708" + "bd3e01020304" + "bb3e0805bc3e"
 )
 
-MODEL = """
-    <ir_version: 10, opset_import: ["": 21, "local": 1]>
+MODEL = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
     g (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}> {
         a = Add (x, w)
         b = If (c) <then_branch = t () => (p) { p = Relu (a) },
                     else_branch = e () => (q) { q = Neg (a) }>
         y = local.F (b)
     }
-    <domain: "local", opset_import: ["": 21]> F (v) => (z) { z = Abs (v) }
-"""
+    <domain: "local", opset_import: ["": 21]> F (v) => (z) { z = Abs (v) }"""
 
 PLACES = {
     "model": lambda m: m,

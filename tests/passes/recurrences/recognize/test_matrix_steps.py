@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes
-from loops import HEAD
 from straightline import reference
 from straightline.passes import RaiseRecurrences
 from tables import table
@@ -49,7 +48,7 @@ TEXT = """g (float[N, 3] x, float[N, 3] y, bool[N, 1] k0, float[3] s0)
 
 def text_of(body):
     body = body.replace(" t1 =", " t =").replace("t = Add (b, e) t =", "c = Add (b, e) t =")
-    return HEAD + TEXT.replace("BODY", body.replace("Max (t, f)", "Max (c, f)"))
+    return TEXT.replace("BODY", body.replace("Max (t, f)", "Max (c, f)"))
 
 
 def feeds(length, seed=0):

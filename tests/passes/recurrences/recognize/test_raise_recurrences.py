@@ -3,8 +3,8 @@ import re
 import numpy as np
 import onnx
 import pytest
-from harness import as_model, assert_keeps, run_in_onnxruntime
-from loops import HEAD, op_types
+from harness import HEAD, as_model, assert_keeps, run_in_onnxruntime
+from loops import op_types
 from straightline import ir, reference
 from straightline.passes import PassContext, RaiseRecurrences, parse_pipeline, straighten
 
@@ -12,12 +12,10 @@ KEPT = {
     "carries nothing that an operator could compute": """
         g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
             body = f (float[3] e) => (float[3] r) { r = Tanh (e) }> (s) }""",
-    "its body decides when it ends": """
-        g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
+    "its body decides when it ends": """g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
                 r = Mul (i, i) m = Mod (r, k) c2 = Less (m, i) }> }""",
-    "draws random numbers": """
-        g (float[3] x, float[N, 3] s, float[3, 3] u) => (float[3] z) {
+    "draws random numbers": """g (float[3] x, float[N, 3] s, float[3, 3] u) => (float[3] z) {
             z = Scan <num_scan_inputs = 1,
             body = f (float[3] a, float[3] e) => (float[3] b) {
                 q = RandomNormalLike (e) m = MatMul (a, u) b = Add (m, q) }> (x, s) }""",
@@ -26,7 +24,7 @@ KEPT = {
 
 @pytest.mark.parametrize("reason", KEPT)
 def test_kept_recurrences_and_their_reasons(reason):
-    assert_keeps(RaiseRecurrences(), HEAD + KEPT[reason], reason)
+    assert_keeps(RaiseRecurrences(), KEPT[reason], reason)
 
 
 def test_a_loop_that_counts_to_its_end_is_counted_first():
@@ -37,7 +35,7 @@ def test_a_loop_that_counts_to_its_end_is_counted_first():
             => (bool d, int64 k, float[2, 4] r) {
             k = Add (j, one) d = Less (k, n) e = Gather (x, j)
             a = MatMul (h, u) b = MatMul (e, v) f = Add (a, b) r = Tanh (f) }> }"""
-    model = ir.load(as_model(HEAD + text))
+    model = ir.load(as_model(text))
     context = PassContext()
     assert RaiseRecurrences().run(model, context)
     operators = {node.op_type for node in model.graph.nodes()}
@@ -47,7 +45,7 @@ def test_a_loop_that_counts_to_its_end_is_counted_first():
     for steps in (0, 1, 3):
         shapes = {"h0": (2, 4), "x": (steps, 2, 4), "u": (4, 4), "v": (4, 4)}
         feeds = {name: rng.random(shape, np.float32) for name, shape in shapes.items()}
-        expected = reference.run(as_model(HEAD + text), feeds)[0]
+        expected = reference.run(as_model(text), feeds)[0]
         got = run_in_onnxruntime(ir.to_proto(model), feeds)[0]
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
@@ -95,7 +93,7 @@ HINT = re.compile(r"it could be (.*), up to rounding.*: --passes '(.*)' \(passes
 @pytest.mark.parametrize("what", OFFERED)
 @pytest.mark.parametrize("length", ["N", "40"])
 def test_a_rounding_form_is_offered(what, length):
-    text = HEAD + OFFERED[what](length)
+    text = OFFERED[what](length)
     said = straighten(spread_nan=True).run(as_model(text)).remarks
     (remark,) = [remark for remark in said if "it could be" in remark.reason]
     assert remark.action == ("kept" if length == "N" else "rewritten")
@@ -120,7 +118,7 @@ EXACT = {
 @pytest.mark.parametrize("what", EXACT)
 @pytest.mark.parametrize("length", ["N", "200"])
 def test_an_exact_form_is_raised_by_default(what, length):
-    text = HEAD + EXACT[what].replace("[N", f"[{length}")
+    text = EXACT[what].replace("[N", f"[{length}")
     result = straighten().run(as_model(text))
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"} and not result.kept
     said, *cost = result.remarks[-1].reason.parts
@@ -149,7 +147,7 @@ def test_an_exact_form_is_raised_by_default(what, length):
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_few_iterations_are_unrolled(exact):
-    text = HEAD + accumulated("Add (a, e)", "2")
+    text = accumulated("Add (a, e)", "2")
     result = straighten(exact=exact).run(as_model(text))
     assert [r.reason for r in result.remarks] == ["unrolled, 2 iterations"]
 
@@ -161,7 +159,7 @@ def test_an_offer_holds_for_the_copies_of_a_loop():
         <int64 n = {{4}}, bool yes = {{1}}> {{
         y = Loop (n, yes, x) <body = f (int64 i, bool k, float[2, 4] h)
             => (bool k2, float[2, 4] r) {{ k2 = Identity (k) q = {inner} r = Neg (q) }}> }}"""
-    result = straighten().run(as_model(HEAD + text))
+    result = straighten().run(as_model(text))
     said = [r.reason for r in result.remarks if "unrolled" in r.reason]
     assert len(said) == 5 and sum("could be an RNN" in reason for reason in said) == 4
 
@@ -189,7 +187,7 @@ STEPS = {
 @pytest.mark.parametrize("straight", [True, False])
 def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(kind, straight):
     elem_type, most = STEPS[kind]
-    model = as_model(HEAD + accumulated(f"{kind} (a, e)", "N", elem_type))
+    model = as_model(accumulated(f"{kind} (a, e)", "N", elem_type))
     result = straighten(straight=straight).run(model)
     graph = result.model.graph
     assert len(graph.node) <= (most if straight else 15)
@@ -212,7 +210,7 @@ def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(kind, straig
 
 
 def test_steps_of_an_open_length_that_take_more_nodes_are_left_to_a_loop():
-    text = HEAD + accumulated("Mul (a, k) r = Add (r0, e)", "N", "int64").replace(
+    text = accumulated("Mul (a, k) r = Add (r0, e)", "N", "int64").replace(
         "r = Mul (a, k)", "k = Identity (e) r0 = Mul (a, k)"
     )
     kept = straighten().run(as_model(text))

@@ -39,8 +39,7 @@ def test_other_sizes_may_be_zero(before, after):
 
 
 def test_a_branch_that_may_not_run_needs_no_elements():
-    before = """
-        g (float[N, T] x, bool c) => (float[A, B] y) <int64[1] rest = {-1}> {
+    before = """g (float[N, T] x, bool c) => (float[A, B] y) <int64[1] rest = {-1}> {
             t = Shape <start = 1, end = 2> (x)
             s = Concat <axis = 0> (t, rest)
             y = If (c) <

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from harness import as_model
-from loops import HEAD
 from proofs import assert_open, assert_proved, model
 from straightline import reference
 from straightline.verification.proof import prove
@@ -207,7 +206,7 @@ def test_scans_over_operators_that_pass_axes_are_proved(rule):
     opset = 21 if rule == "GroupNormalization" else 18
     text = f"""g (float[5, 2, 3] x, float[4, 3] m) => (z) {{ z = Scan <num_scan_inputs = 1,
         body = f (float[2, 3] e) => ({out}) {{ {body} }}> (x) }}"""
-    before = untyped(as_model(HEAD.replace('"" : 17', f'"" : {opset}') + text))
+    before = untyped(as_model(text, opset))
     after = vectorized(before).model
     assert "Scan" not in {node.op_type for node in after.graph.node}
     assert prove(before, after).proved
