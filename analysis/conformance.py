@@ -34,7 +34,6 @@ class Conformance:
     schema, and calls of the model's own functions, conform.
 
     Args:
-        model: the model.
         version_of: returns the opset version of a node.
     """
 

@@ -82,7 +82,6 @@ def peak_memory(
     """The peak memory of the values that a model computes; None for a model with too many nodes.
 
     Args:
-        model: the model.
         inference: facts about its values; new ones if None.
         private: count also sizes with so many factors without a name, at most.
     """

@@ -26,11 +26,7 @@ class State:
     """Entries about the results in a folder.
 
     The file has a line for each model that was begun and for each that was done, which are added as
-    that happens: whatever ends the work, at most its last line is torn.
-
-    Args:
-        file: the file.
-    """
+    that happens: whatever ends the work, at most its last line is torn."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -49,7 +49,6 @@ class TableArguments:
     """Options of the table that a command has.
 
     Attributes:
-        command: the command.
         values: their values by name; None where one is left out.
     """
 

@@ -85,7 +85,6 @@ class Check:
         """Yield the result of each policy for a model.
 
         Args:
-            model: the model.
             place: its place below the folder that the command line names.
 
         Raises:

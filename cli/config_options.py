@@ -31,7 +31,6 @@ class Applied:
     """Options that a configuration file adds to those of the command line.
 
     Attributes:
-        file: the file.
         options: the values by key, as the file has them.
     """
 
@@ -75,7 +74,6 @@ class Configured(Generic[T]):
     """A command whose options a configuration file may add to, model by model.
 
     Args:
-        context: its context.
         make: takes its parameters by name.
         values: the parameters of the command line.
         folders: folders that the command line names; files in them hold for all models below.

@@ -70,7 +70,6 @@ class Policies:
         """Yield the result of each policy.
 
         Args:
-            model: the model.
             residual: remarks on the residual constructs of a rewrite, under the names of its
                 original; None for a model as it is.
         """
@@ -126,7 +125,6 @@ def judge_model(
     """Yield the results of the policies for a model and a comparison with a reference.
 
     Args:
-        model: the model.
         policies: the conditions on its form.
         reference: a model that must give equal outputs; None for no such policy.
         values: values of inputs that only the reference has.

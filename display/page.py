@@ -30,7 +30,6 @@ def as_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, str] = {
     """Blocks below a title; all text is escaped, and nothing is loaded from elsewhere.
 
     Args:
-        title: the title.
         blocks: the content.
         pictures: SVG below it, by captions.
     """

@@ -13,7 +13,6 @@ def listed(
     """A list of numbers, such as the axes of Squeeze.
 
     Args:
-        node: the node.
         inputs: what is known about its inputs.
         name: the attribute that holds them, in older opsets.
         position: the input that holds them, in newer ones.

@@ -25,7 +25,6 @@ class Step(NamedTuple):
         outputs: the positions of its outputs; 0 for an omitted one.
         labels: their labels.
         plain: true for one output and nothing else to copy.
-        node: the node.
     """
 
     op: Operator

@@ -26,7 +26,6 @@ class Recipe(NamedTuple):
 
     Attributes:
         compute: computes it, and other results, from operands.
-        operands: the operands.
         position: its position among the results.
     """
 

@@ -21,7 +21,6 @@ class Place(NamedTuple):
     """A graph of a message, described on demand for errors.
 
     Attributes:
-        name: its own name.
         domain: the domain of the function whose body it is.
         holder: the node that holds it, as messages name it; may be empty.
         path: the prefix of node paths, where a node holds the graph.

@@ -73,7 +73,6 @@ class PassesAxes(OperatorRules):
         """Axis of the carriers for each axis of the outputs; None without one.
 
         Args:
-            node: the node.
             rank: how many axes the carriers have.
             axes: the named axes, counted from the front.
         """

@@ -432,7 +432,6 @@ class Builder:
         Args:
             op_type: the operator.
             value: the operand.
-            axes: the axes.
             label: the label of the result.
             keepdims: 1 to keep axes of length 1.
             small: true for counts, or sizes of one tensor, which doubles hold.

@@ -248,7 +248,6 @@ def uncopied_outputs(
     Args:
         op_type: Loop or Scan.
         inputs: the inputs of the body, as values, names or slots.
-        outputs: its outputs.
     """
     if op_type == "Loop":
         # Output 0 is the condition.
@@ -344,7 +343,6 @@ def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Depart
     """The row of a node of a graph.
 
     Args:
-        node: the node.
         types: the element types of values.
         opset: its opset, if its root has another one already.
     """

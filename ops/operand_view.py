@@ -143,7 +143,6 @@ class ValueOperand:
     """A value of a graph as an operand.
 
     Args:
-        value: the value.
         types: the element types of values.
         shape_of: the shapes of values, if the caller infers them.
     """

@@ -53,7 +53,6 @@ class OperatorRules(Traits):
         Where sizes certainly do not fit, it is left to onnx to say so.
 
         Args:
-            node: the node.
             inputs: their facts.
             symbols: makes symbols for sizes that are not known.
         """
@@ -73,7 +72,6 @@ class OperatorRules(Traits):
         """The rank of an output, from ranks that it asks for; None where it is open.
 
         Args:
-            node: the node.
             output: the position of the output.
         """
         yield from ()
@@ -169,7 +167,6 @@ class OperatorRules(Traits):
         A part of the outputs along it is what the operator makes of the parts of these inputs.
 
         Args:
-            node: the node.
             inputs: their facts.
             axis: of the first output, counted from the front.
 

@@ -38,7 +38,6 @@ def read_slice(node: Node | None, fact: Callable[[Value], Fact]) -> SliceView | 
     """The view of a Slice; None for another node, several axes or other steps.
 
     Args:
-        node: the node.
         fact: returns the fact of a value.
     """
     source = None if node is None or not node.is_op("Slice") else node.input(0)
@@ -90,7 +89,6 @@ def read_reduction(node: Node, facts: Sequence[Fact]) -> ReduceView | None:
     there.
 
     Args:
-        node: the node.
         facts: the facts of its inputs.
     """
     first, axes = facts[0], listed_numbers(node, facts, "axes", 1)

@@ -17,7 +17,6 @@ class Fault(Exception):
     """An unexpected exception in a pass, which is its cause.
 
     Attributes:
-        pass_name: the pass.
         places: constructs that it may have been working on, the most likely first.
     """
 

@@ -44,7 +44,6 @@ class Veto:
     """A construct that one pass must leave alone.
 
     Attributes:
-        pass_name: the pass.
         place: the operator and the path of the construct; None for the whole model.
         why: what failed, as a sentence with a code.
         advice: what follows in the remark.

@@ -18,12 +18,16 @@ import reprlib
 from dataclasses import asdict, astuple, field, replace
 from operator import attrgetter
 
-__all__ = ["asdict", "astuple", "field", "record", "replace"]
+__all__ = ["asdict", "astuple", "entry", "field", "record", "replace"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from dataclasses import dataclass as record
-    from typing import Any
+    from typing import Any, TypeVar
+
+    K = TypeVar("K")
+    V = TypeVar("V")
 else:
 
     def record(cls=None, /, *, frozen=False, eq=True):
@@ -41,6 +45,17 @@ else:
         for name in methods.keys() - own:
             setattr(cls, name, methods[name])
         return cls
+
+
+def entry(table: dict[K, V], *keys: K) -> Callable[[V], V]:
+    """A decorator that stores a function in a table under new keys."""
+
+    def register(function: V) -> V:
+        assert not table.keys() & set(keys), keys
+        table.update(dict.fromkeys(keys, function))
+        return function
+
+    return register
 
 
 class _Initializer:

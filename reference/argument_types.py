@@ -42,11 +42,7 @@ class Instance:
 class Calls:
     """Instances of a model's functions, callers before callees.
 
-    An iteration gives the next instance once the graphs that call it were read.
-
-    Args:
-        functions: the functions.
-    """
+    An iteration gives the next instance once the graphs that call it were read."""
 
     def __init__(self, functions: Iterable[onnx.FunctionProto]) -> None:
         self._functions = {function_key(function): function for function in functions}

@@ -30,11 +30,7 @@ Types = list[onnx.TypeProto.Tensor]
 
 
 class ElementTypes:
-    """Output types of all bodies of a model, inferred at the first use.
-
-    Args:
-        model: the model.
-    """
+    """Output types of all bodies of a model, inferred at the first use."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model

@@ -58,7 +58,6 @@ def function_of(
     Args:
         name: the operator.
         output: the number of its output.
-        operands: its operands.
         run: a function that computes the operator.
         moves: whether the operator moves elements, which rounds nothing.
     """

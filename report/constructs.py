@@ -33,7 +33,6 @@ class ConstructData:
 
     Attributes:
         place: the place of the node.
-        operator: its operator.
         path: its path as in remarks.
         runs: the trip count or branch, or the values that decide it.
         carried: its loop-carried state.

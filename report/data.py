@@ -41,7 +41,6 @@ class Side:
     """One of the two models.
 
     Attributes:
-        name: its name.
         model: its graphs.
         constructs: its control flow.
         more_constructs: the number of constructs without a description.

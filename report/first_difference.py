@@ -92,7 +92,6 @@ def first_difference(
         data: the same as plain data.
         origins: the origins of the nodes of the rewrite.
         feeds: the input on which the outputs differ.
-        runtime: the runtime.
         base_dir: the folder of external data of models in memory.
 
     Returns:

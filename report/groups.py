@@ -62,7 +62,6 @@ def groupings(
     """The groups of each graph of a model.
 
     Args:
-        model: the model.
         before: the original, where the model is its rewrite.
         origins: the origins of its nodes.
     """

@@ -89,8 +89,6 @@ class GraphData:
     Attributes:
         title: "main graph", "body", "then_branch", or a function's name.
         path: its path as in remarks; "" for the main graph.
-        inputs: the inputs.
-        outputs: the outputs.
         constants: the initializers that no caller can override.
         nodes: the nodes in order, up to the limit.
         count: the number of nodes.

@@ -57,7 +57,6 @@ class Sheet:
     """A table.
 
     Attributes:
-        title: its title.
         columns: its columns; the first one names a row.
         rows: a value for each column.
         totals: the sums, one for each column.

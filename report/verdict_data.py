@@ -103,7 +103,6 @@ class VerdictData:
         """Describe a verdict.
 
         Args:
-            verdict: the verdict.
             mismatch: the error that names the pass at fault.
             difference: the first values that differ.
         """

@@ -59,7 +59,6 @@ def start_tied(command: str, **settings: Any) -> subprocess.Popen[bytes]:
     On Linux the kernel kills the group, however this process ends; elsewhere nothing does.
 
     Args:
-        command: the command.
         settings: those of `subprocess.Popen`.
     """
     own = _opened_again(lifeline().fileno())

@@ -162,7 +162,6 @@ def _type_key(type_: onnx.TypeProto | None, names: dict[str, int]) -> Hashable:
     """Compute a key of a type, in which symbols count by position only.
 
     Args:
-        type_: the type.
         names: the symbols of types before it; those of this one are added.
     """
     if type_ is None:
@@ -241,7 +240,6 @@ class BodyTemplate:
         """Replace a node by a copy.
 
         Args:
-            node: the node.
             form: the form of the node, equal to that of the first one.
             types: the types of the values of its model.
 

@@ -28,7 +28,6 @@ def drop_maps(source: ModelSource, target: Target) -> Result:
 
     Args:
         source: the model, which stays unchanged.
-        target: the target.
 
     Returns:
         the model with its remarks; the source itself where it has no such outputs.

@@ -337,7 +337,6 @@ class FitResult:
     """Result of a fit: a model that fits as far as it can.
 
     Attributes:
-        model: the model.
         opset: the opset before.
         untaken: the nodes that the target does not take, and why.
         replaced: the nodes that other operators replace.
@@ -412,7 +411,6 @@ def fitting(
 
     Args:
         passes: the passes to begin with: None for those that suit the target, text, or a pipeline.
-        target: the target.
         options: options of the passes.
         opset: the opset to end in; by default the target's choice.
         ir_version: the IR version to end in; by default that of the opset.

@@ -6,6 +6,7 @@ An axis of size 1 has no name, so that squeezing, broadcasting and transposing c
 summed axis gets a new name in each product, as the tensor of one may be a factor once more.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from ..facts.polynomial import Dimension
 from ..ir import Node, Value
 from ..passes.simplify.raising.algebra import Unreadable
 from ..passes.simplify.raising.reading import is_plain, reduced_axes, uniform_number
-from ..records import record
+from ..records import entry, record
 
 Axes = tuple[int | None, ...]
 
@@ -203,13 +204,7 @@ class Names:
 
 
 _RULES: dict[str, Callable[[IndexReading, Node], IndexSum]] = {}
-
-
-def _reads(*op_types: str) -> Callable[[Callable[[IndexReading, Node], IndexSum]], None]:
-    def register(rule: Callable[[IndexReading, Node], IndexSum]) -> None:
-        _RULES.update(dict.fromkeys(op_types, rule))
-
-    return register
+_reads = functools.partial(entry, _RULES)
 
 
 def _times(sides: Iterable[IndexSum]) -> tuple[Product, ...]:

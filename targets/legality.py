@@ -21,8 +21,6 @@ class Legality:
     """Legality of a model's nodes for a target.
 
     Args:
-        target: the target.
-        model: the model.
         is_part: true for a part of a model, whose inputs may be computed from sizes.
     """
 

@@ -80,8 +80,6 @@ def legalize(model: Model, target: Target, budget: Budget) -> Legalized:
     """Replace unsupported nodes in place, where the target supports all replacements.
 
     Args:
-        model: the model.
-        target: the target.
         budget: limit of added nodes.
     """
     # A client that reads no functions may still support every node in them.
@@ -139,7 +137,6 @@ class _Legalizer:
 
     Args:
         model: the model, changed in place.
-        target: the target.
         budget: limit of added nodes.
         within: the operators that this model replaces and the labels of ways, outermost first.
         templates: the bodies for nodes by form, or the reasons why there are none, shared by all

@@ -17,7 +17,6 @@ def default_in_prose(
     """Return the value that an absent attribute stands for.
 
     Args:
-        node: the node.
         name: the attribute.
         types: the types of its values.
 

@@ -20,7 +20,6 @@ class Inside(NamedTuple):
 
     Attributes:
         loops: the first outputs of the loops around it, outer before inner; they identify loops.
-        name: its name.
     """
 
     loops: tuple[str, ...]

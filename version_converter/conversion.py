@@ -56,7 +56,6 @@ class Converted:
     """Converted model.
 
     Attributes:
-        model: the model.
         before: its opset before.
         operators: its operators before.
         lists: whether it could list constants among its inputs before.

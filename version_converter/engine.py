@@ -202,8 +202,6 @@ class Engine:
         """Replace a node by its longer form or its function, in the same version.
 
         Args:
-            node: the node.
-            version: its version.
             form: computes the replacements in the place of both.
 
         Raises:

@@ -34,7 +34,6 @@ def lossy_selects(model: Model, places: Sequence[int] = (1,)) -> Iterator[Node]:
     """Yield each Where of which a reader may see a lost sign of zero.
 
     Args:
-        model: the model.
         places: the inputs that may lose it.
     """
     types, by_calls = ElementTypes(), None

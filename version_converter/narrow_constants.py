@@ -76,7 +76,6 @@ def _allows(value: Value, narrow: set[Value], quantized: Sequence[int]) -> bool:
     """Test whether all readers of a value depend on its numbers alone.
 
     Args:
-        value: the value.
         narrow: the constants that may be widened.
         quantized: the inputs of DequantizeLinear that may have the wider type.
     """

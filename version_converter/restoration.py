@@ -48,7 +48,6 @@ class Sample(NamedTuple):
         op_type: the operator.
         path: two nodes of the form, one after the other, the first of a rare operator.
         inputs: the number of inputs that are no constants.
-        attributes: its attributes.
         elem_types: element types of the inputs.
         constants: inputs after these, of one number each.
         rank: the least rank of the first input.
@@ -294,8 +293,6 @@ class _Match:
     """Comparison of nodes of a graph with a form.
 
     Args:
-        graph: the graph.
-        form: the form.
         placeholders: attributes by their sample value; a constant may hold another one instead.
 
     Attributes:

@@ -22,7 +22,6 @@ class Gap:
     """Nodes of a graph that other nodes can replace.
 
     Args:
-        graph: the graph.
         nodes: the nodes, in order, with all nodes between two of them.
         types: the types of the values.
         reads: the values from outside that the nodes read.

@@ -68,7 +68,6 @@ class CallResults:
         """Compute the outputs of a nested call.
 
         Args:
-            call: the call.
             outputs: the required outputs.
             elements: the elements of its arguments.
             around: returns facts about sizes around it.

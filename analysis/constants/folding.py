@@ -61,7 +61,6 @@ class Folder:
         A node that fails on its inputs stays and fails at run time.
 
         Args:
-            node: the node.
             tensors: one for each of its inputs.
             opset: its opset version where that is not (yet) its graph's.
         """

@@ -159,7 +159,6 @@ class ElementsOfBodies:
     A runtime infers these sizes from the constants of the body, where a Loop makes no iteration.
 
     Args:
-        model: the model.
         inference: facts about its values.
 
     Attributes:

@@ -65,7 +65,6 @@ class ShapeInference:
     While it is in use, values of the model must not change, except for replacements by equal ones.
 
     Args:
-        model: the model.
         version_of: returns the opset version of a node, where that may differ from its imports.
         trusts_bodies: trust declarations in bodies, too. They may not hold in every iteration, so
             no computation may depend on them.
@@ -306,7 +305,6 @@ class ShapeInference:
         """The graph that an operator outside of ONNX stands for; None where it has no definition.
 
         Args:
-            node: the node.
             inputs: the facts of its inputs.
             outputs: its outputs, None for an absent one; by default its own.
             by_facts: let no elements of constants decide it but those that facts hold.

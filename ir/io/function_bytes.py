@@ -22,7 +22,6 @@ def encode_function(
 
     Args:
         domain: its domain; omitted where empty.
-        name: its name.
         versions: its opset imports.
         inputs: its inputs, `with_sizes`.
         outputs: its outputs, `with_sizes`.

@@ -329,7 +329,6 @@ def in_kind(
 
     Args:
         model: the result.
-        source: its source.
         message: the message of the result, if the caller has it.
 
     Raises:

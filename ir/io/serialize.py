@@ -51,7 +51,6 @@ def serialize(model: Model, message_of: MessageOf = _itself) -> onnx.ModelProto:
     interface. The bodies of Loop, If and Scan then list them as inputs that nothing feeds.
 
     Args:
-        model: the model.
         message_of: makes the message of an initializer of a graph, without its name.
 
     Raises:

@@ -91,7 +91,6 @@ class Regions:
     """Search for operators between movements of one graph.
 
     Args:
-        graph: the graph.
         inference: the facts.
         source_of: function of a value that returns what it moves; None for no moved value.
         perm: the axes of the last movement, a Transpose; None for a reshape.

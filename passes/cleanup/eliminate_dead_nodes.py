@@ -47,7 +47,6 @@ def sweep(graph: Graph, keep: Set[Node | Value] = frozenset()) -> bool:
     """Remove unused nodes in a graph and its nested graphs, then their unused operands.
 
     Args:
-        graph: the graph.
         keep: nodes and constants that stay.
     """
     changed = _sweep_nodes(graph, keep)

@@ -98,7 +98,6 @@ class _Folding:
     """Folding under way.
 
     Args:
-        model: the model.
         inference: facts about its values.
 
     Attributes:

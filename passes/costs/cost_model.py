@@ -81,7 +81,6 @@ def run_units(model: Model, inference: ShapeInference | None = None, rows: int =
     """The number of each item of a run of a model; functions count at their calls.
 
     Args:
-        model: the model.
         inference: the facts about its values.
         rows: the run-time number of iterations and rows.
     """
@@ -107,7 +106,6 @@ class _Runs:
     """Counts of what a run of a model calls.
 
     Args:
-        model: the model.
         inference: the facts about its values.
         rows: the run-time number of iterations and rows.
     """
@@ -187,7 +185,6 @@ def require_copies(
     """Check that copies of a body do not load too long.
 
     Args:
-        body: the body.
         iterations: the trip count.
         rows: the number of rows that an iteration reads or writes.
         table: the costs; None for no limit.

@@ -35,7 +35,6 @@ class FormMemory:
         """The memory of a model, without products of unnamed sizes, which may be small.
 
         Args:
-            model: the model.
             inference: the facts about its values.
             block: the bytes of a block of iterations.
         """
@@ -89,7 +88,6 @@ class MemoryLimit:
         """The limit for the forms of a model.
 
         Args:
-            model: the model.
             inference: the facts about its values.
             most: the limit where sizes are known, if the model itself takes less; 0 for none.
             block: the bytes of a block of iterations.

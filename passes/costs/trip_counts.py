@@ -25,7 +25,6 @@ class TripCounts:
     """The trip counts of the loops of one model.
 
     Args:
-        model: the model.
         inference: the facts about its values.
         rows: the number of iterations and first axes that are known only at run time; other axes
             are usual.
@@ -114,7 +113,6 @@ class TripCounts:
         """The elements of a value computed from usual sizes; None if it depends on others.
 
         Args:
-            value: the value.
             visited: the elements of values on the way.
         """
         if value.constant is not None:

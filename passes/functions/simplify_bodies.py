@@ -114,7 +114,6 @@ class _BodyCalls:
     """The calls of a model's functions in bodies.
 
     Args:
-        model: the model.
         budget: the limit of nodes.
     """
 

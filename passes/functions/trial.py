@@ -31,7 +31,6 @@ class _Candidate:
     """A call to inline on trial.
 
     Args:
-        call: the call.
         function: its callee, simplified.
         inference: the facts of its arguments.
         settable: true if a user could set its undecided arguments.

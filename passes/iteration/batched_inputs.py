@@ -328,7 +328,6 @@ class Feeding(Iterations):
         """The batched value of an operand, repeated if it is loop-invariant.
 
         Args:
-            operand: the operand.
             what: its name in errors.
             emit: the builder of a body inside, if any.
         """

@@ -14,10 +14,8 @@ class Write:
     """A state to which every iteration adds an element.
 
     Attributes:
-        state: the state.
         node: the node that adds the element: SequenceInsert, Concat with one other value,
             ScatterND or ScatterElements; for sums of blocks, Add or Sub.
-        element: the element.
         index: the indices of a Scatter, distinct in every iteration unless it reduces; None for
             the others.
         reduction: the reduction by which a Scatter combines elements; "none" if it overwrites.

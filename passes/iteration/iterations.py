@@ -189,7 +189,6 @@ class IterationMemory:
     """The check of a loop's batched values against limits.
 
     Args:
-        loop_view: the loop.
         inference: the facts of the model's values.
         bounds: the limits.
 

@@ -89,8 +89,6 @@ class LoopView:
     Attributes:
         node: the Loop, Scan or SequenceMap.
         states: the loop-carried states.
-        scan_inputs: the scan inputs.
-        scan_outputs: the scan outputs.
         maximum: the maximum trip count of a Loop; None for the others.
         start: the initial condition of a Loop; None if it is true.
         iteration: the body's iteration number; None but for a Loop.

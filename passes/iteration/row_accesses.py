@@ -39,7 +39,6 @@ class Store:
     """The node that returns the next value of a state, with its rows.
 
     Attributes:
-        state: the state.
         node: a ScatterND, ScatterElements, Concat or SequenceInsert.
         rows: the written rows.
         axis: the axis of the rows; None for a sequence.
@@ -104,7 +103,6 @@ class RowAccesses:
     """The reader of the rows that a Loop writes and reads.
 
     Args:
-        loop_view: the Loop.
         places: the places of its body.
     """
 
@@ -268,7 +266,6 @@ class RowAccesses:
         """Facts of one iteration, with the sizes of Slices whose rows are certainly there.
 
         Args:
-            state: the state.
             axis: the axis of its rows.
             grows: true if each iteration adds a row at the end; else it must keep its sizes.
         """

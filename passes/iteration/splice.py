@@ -167,7 +167,6 @@ class TripCountGuard:
     Its other branch has the outputs of the Loop without iterations.
 
     Args:
-        loop_view: the Loop.
         inference: the facts of the model's values.
 
     Raises:

@@ -562,7 +562,6 @@ def find_sums(
     """Yield the states that only add up a value of each iteration, or subtract one.
 
     Args:
-        states: the states.
         body: the graph of an iteration.
         inference: the facts of the model's values.
         exact: keep the order of additions of floats.

@@ -114,7 +114,6 @@ class _Buffers:
     """The states that a Loop writes by rows, and reads by rows.
 
     Args:
-        loop_view: the Loop.
         places: the places of its body.
     """
 
@@ -175,7 +174,6 @@ class _Writer:
 
     Args:
         graph: the graph of the Loop.
-        loop_view: the Loop.
         forwarding: the reads.
         places: the places of its body.
 

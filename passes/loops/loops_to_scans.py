@@ -97,7 +97,6 @@ class _Plan:
     """A Loop that can become a Scan.
 
     Attributes:
-        loop_view: the Loop.
         iterations: its trip count, where sizes decide it; it may be negative.
         reads: the reads that become elements of scan inputs.
         numbered: true if the body reads the iteration number for anything else.

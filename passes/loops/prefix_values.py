@@ -42,7 +42,6 @@ class GrowingState:
     """A state to which each iteration appends rows.
 
     Attributes:
-        state: the state.
         node: the Concat.
         row: the appended rows.
         axis: their axis, not negative.
@@ -195,7 +194,6 @@ class PrefixBody:
     """A body whose growing states become prefixes.
 
     Args:
-        loop_view: the Loop.
         inference: the facts of the model's values, before the change.
         growing: the states, with all their rows.
         indices: the induction variables of the body.

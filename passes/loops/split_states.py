@@ -31,7 +31,6 @@ class _Read:
     """An output of a node that is some parts of a state.
 
     Attributes:
-        output: the output.
         parts: the first part, and the end.
         is_element: true if it has no axis of the parts.
     """
@@ -45,7 +44,6 @@ class _Joined:
     """A state that each iteration joins from parts.
 
     Args:
-        state: the state.
         join: the Concat of the parts.
         inference: the facts of the body.
     """

@@ -157,7 +157,6 @@ class TripCountFormulas:
         One of them is a number.
 
         Args:
-            comparison: the comparison.
             least: the result for every smaller distance; None for any number below 1.
         """
         shift, first = comparison.shift(), comparison.counter.start

@@ -104,7 +104,6 @@ def probing(
     """Return `Task.probe` for comparisons with an original.
 
     Args:
-        original: the original.
         options: the options of the comparison.
         fixed: its other arguments.
     """
@@ -121,7 +120,6 @@ def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
 
     Args:
         task: the rewrite.
-        result: its result.
         vetoes: those under which the passes ran.
 
     Raises:

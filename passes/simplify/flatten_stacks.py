@@ -50,10 +50,8 @@ class _Stack:
     """A Concat of tensors along an axis of size 1.
 
     Attributes:
-        graph: the graph.
         result: what the Concat makes.
         tensors: the tensors without the axis.
-        axis: the axis.
         inference: the facts.
     """
 

@@ -66,7 +66,6 @@ class _Parts(NamedTuple):
 
     Attributes:
         source: the tensor that is split.
-        shape: its shape.
         axis: the axis, counted from the front.
         sizes: the sizes of the parts.
         readers: the reader of each part.
@@ -83,7 +82,6 @@ class _Hoisting:
     """Hoisting in one graph.
 
     Args:
-        graph: the graph.
         inference: the facts.
     """
 

@@ -68,7 +68,6 @@ class _Product(NamedTuple):
 
     Attributes:
         node: the MatMul or Gemm.
-        matrix: the matrix.
         is_transposed: whether its rows are the columns of the product.
         bias: a vector that is added, if any.
         add: the Add of the bias, which reads only the product; None in a Gemm.

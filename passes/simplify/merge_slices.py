@@ -74,7 +74,6 @@ class _Cutting:
     """The slices of one graph.
 
     Args:
-        graph: the graph.
         inference: the facts.
     """
 

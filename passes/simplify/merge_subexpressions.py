@@ -51,7 +51,6 @@ class _Merging:
 
     Args:
         root: the model or function.
-        model: the model.
         memory: the keys of constants and operators.
     """
 
@@ -65,7 +64,6 @@ class _Merging:
         """Find the repeated nodes of a graph and its bodies.
 
         Args:
-            graph: the graph.
             first: the first node of each key, in this graph and in those around it.
         """
         outputs = set(graph.outputs)

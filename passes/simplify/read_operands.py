@@ -141,7 +141,6 @@ class _Reading:
     """The parts of Concats in one graph.
 
     Args:
-        graph: the graph.
         inference: the facts.
     """
 

@@ -37,7 +37,6 @@ def describe(rule: Rule, proof: RuleProof | None) -> dict[str, Any]:
     """Describe a rule in types that JSON has.
 
     Args:
-        rule: the rule.
         proof: its proof; None for a rule of straightline, which a test proves, or a trusted one.
     """
     opsets = sorted({opset for each in rule.patterns for opset in opsets_of(rule, each)})

@@ -78,7 +78,6 @@ class _Sizes:
         """Visit a graph and its bodies.
 
         Args:
-            graph: the graph.
             first: the first value of each content, in this graph and in those around it.
         """
         shapes = _Shapes(graph, self._inference)
@@ -174,7 +173,6 @@ class _Shapes:
     """The shapes of the values of one graph.
 
     Args:
-        graph: the graph.
         inference: the facts.
     """
 

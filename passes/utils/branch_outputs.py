@@ -23,7 +23,6 @@ def end_branches_in_nodes(
     Equal ones stayed apart as outputs; they are merged, or the next rewrite would.
 
     Args:
-        model: the model.
         key_of: the key of equal initializers.
     """
     for graph in model.graphs():

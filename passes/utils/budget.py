@@ -133,7 +133,6 @@ class SearchBudget:
     """Budget of all trials of one search; counted, so that its result is the same everywhere.
 
     Args:
-        model: the model.
         memory: the memory that the inferences of all trials share.
 
     Attributes:

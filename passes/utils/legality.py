@@ -117,7 +117,6 @@ def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[
 
     Args:
         graph: the graph of the Loop.
-        loop: the Loop.
         iterations: the number of rows, at least one.
         also: further operators on the stacked rows.
     """

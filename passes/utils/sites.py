@@ -65,8 +65,6 @@ class Visits:
     """One run of a pass over the sites of a model.
 
     Args:
-        pass_: the pass.
-        model: the model.
         context: the context of the pass.
 
     Attributes:
@@ -155,7 +153,6 @@ class Site:
 
     Attributes:
         path: the path of the construct, also once it is gone.
-        model: the model.
         context: the context of the pass.
     """
 

@@ -37,7 +37,6 @@ def merge_constants(
     """Merge equal constants of a graph, and remove unused ones.
 
     Args:
-        graph: the graph.
         fixed: the constants that stay.
         key_of: the key that equal ones share; None for a constant that stays.
 
@@ -114,7 +113,6 @@ class NodeKeys:
         """The key of a node apart from its bodies; None for one that must stay.
 
         Args:
-            node: the node.
             same: values, or keys of them, by values that are equal to them.
         """
         form = node.op.form
@@ -143,7 +141,6 @@ class NodeKeys:
         """The key of all bodies of a node, given its operands and captured values.
 
         Args:
-            node: the node.
             same: values, or keys of them, by values that are equal to them.
             depth: how many bodies around the node have the same key.
 

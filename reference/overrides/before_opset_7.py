@@ -3,6 +3,7 @@
 y = Add <broadcast = 1, axis = 1> (x, b)  ->  y = Add (x, b with axes of length 1 at its end)
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from ...records import entry
 from ..bodies import Array
 from ..errors import EvaluationError
 
@@ -23,14 +25,7 @@ Lift = Callable[[Attributes, Inputs], Inputs]
 
 _LIFTS: dict[str, Lift] = {}
 """By operator; those without an entry differ in `consumed_inputs` and defaults alone."""
-
-
-def _lifts(*op_types: str) -> Callable[[Lift], Lift]:
-    def register(lift: Lift) -> Lift:
-        _LIFTS.update(dict.fromkeys(op_types, lift))
-        return lift
-
-    return register
+_lifts = functools.partial(entry, _LIFTS)
 
 
 def is_older_form(node: onnx.NodeProto, opset: int) -> bool:

@@ -8,6 +8,7 @@ from onnx import TensorProto
 
 from ...facts.types import PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_NUMBERS
 from ...ir import Array, Value
+from ...records import entry
 from ...version_converter.engine import Decomposition
 from ...version_converter.node_draft import NodeDraft
 
@@ -19,12 +20,7 @@ _COMPARES_ALL = 12
 
 def decomposes(op_type: str) -> Callable[[Decomposition], Decomposition]:
     """Register a decomposition of an operator of ai.onnx.ml. It refuses before it adds any node."""
-
-    def register(form: Decomposition) -> Decomposition:
-        CLASSICAL[f"ai.onnx.ml.{op_type}"] = form
-        return form
-
-    return register
+    return entry(CLASSICAL, f"ai.onnx.ml.{op_type}")
 
 
 def require_comparisons(draft: NodeDraft) -> None:

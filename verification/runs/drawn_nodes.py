@@ -55,7 +55,6 @@ def drawn_nodes(
     """Draw nodes of the form of a definition without end; kernels may refuse some.
 
     Args:
-        definition: the definition.
         opset: the version of ONNX's own operators.
         schema: the operator in onnxruntime.
         seed: the seed of the draws.

@@ -197,7 +197,6 @@ class _Nudging:
         Args:
             name: the value.
             result: the name of the product.
-            elem_type: its type.
             coarse: the least unit of the factor.
             exactness: nodes that compute where the value is exact, of which the last one yields a
                 mask. There the factor is 1.

@@ -182,7 +182,6 @@ class Trial:
     Attributes:
         accepted: the samples that the original accepted, if `keep`.
         status: the verdict so far.
-        reason: its reason.
         output_names: the outputs, in order.
         beyond_runtime: true if the runtime, rather than a model or the inputs, is at fault for a
             missing verdict: another runtime may do better.

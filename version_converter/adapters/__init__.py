@@ -3,7 +3,8 @@ with a common history, and is named after it.
 
 A file has its operator's history in its docstring, version by version, and below it the adapters of
 changes that schemas do not show. Types, attributes and inputs that a version lacks need no adapter:
-its schema refuses them (`version_converter/conformance.py`). The text of a version is at
+its schema refuses them (`version_converter/conformance.py`), and lists them, so that versions which
+only add types share a line of the history. The text of a version is at
 https://github.com/onnx/onnx/blob/main/docs/Changelog.md#NAME-VERSION, as `#Softmax-13`, that of the
 newest at https://onnx.ai/onnx/operators/onnx__NAME.html.
 

@@ -2,15 +2,10 @@
 
 - 1: the attribute `to` names a type.
 - 6: it is the number of a type.
-- 9: strings.
-- 13: bfloat16.
 - 15: CastLike takes the type from input 1.
 - 19: 8-bit floats, and `saturate`, for these only.
-- 21: 4-bit integers.
-- 23: float4e2m1.
 - 24: float8e8m0, and `round_mode`, for it only.
-- 25: 2-bit integers.
-- 28: 6-bit floats.
+- 9, 13, 21, 23, 25 and 28: more types.
 """
 
 import onnx

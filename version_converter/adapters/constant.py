@@ -4,12 +4,7 @@
 - 9: a dense tensor of any type.
 - 11: a sparse tensor too.
 - 12: numbers and strings too, and lists of them.
-- 13: bfloat16.
-- 19: 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 13, 19, 21, 23, 24 and 25: more types.
 """
 
 from ...ir import Function, Tensor, constant_operator

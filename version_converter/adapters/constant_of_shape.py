@@ -1,11 +1,7 @@
 """ConstantOfShape: one element, repeated to a shape.
 
 - 9: the operator appears.
-- 20: bfloat16, 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 20, 21, 23, 24 and 25: more types.
 """
 
 import numpy as np

@@ -4,8 +4,7 @@
 - 7: inference only.
 - 10: the mask is a bool.
 - 12: `ratio` and `training_mode` are inputs, and `seed` fixes what is drawn in training.
-- 13: bfloat16.
-- 22: 8-bit floats.
+- 13 and 22: more types.
 """
 
 from ...ir import Value

@@ -3,8 +3,7 @@
 - 1: truth values and 32 and 64-bit integers; `broadcast` and `axis` place the second operand.
 - 7: shapes broadcast.
 - 11: all numbers.
-- 13: bfloat16.
-- 19: strings.
+- 13 and 19: more types.
 """
 
 import numpy as np

@@ -3,11 +3,7 @@
 - 1: floats; `axis` counts from the front.
 - 9: all types.
 - 11: `axis` may be negative.
-- 13: bfloat16.
-- 21: 8-bit floats, 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 13, 21, 23, 24 and 25: more types.
 """
 
 import math

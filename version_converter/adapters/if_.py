@@ -4,11 +4,7 @@
 - 11: the shapes may differ.
 - 13: sequences.
 - 16: optionals, bfloat16.
-- 19: 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 19, 21, 23, 24 and 25: more types.
 """
 
 from ..registry import NodeDraft, downgrade

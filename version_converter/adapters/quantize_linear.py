@@ -6,8 +6,7 @@
 - 21: a scale for each block; `output_dtype` of QuantizeLinear; 4 and 16-bit integers.
 - 23: `precision` of QuantizeLinear and `output_dtype` of DequantizeLinear; float4e2m1.
 - 24: scales of float8e8m0.
-- 25: 2-bit integers.
-- 28: 6-bit floats.
+- 25 and 28: more types.
 """
 
 import numpy as np

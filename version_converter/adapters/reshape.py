@@ -2,13 +2,8 @@
 
 - 1: floats; the target shape is an attribute, in which a zero is the dimension of the input.
 - 5: the target shape is an input.
-- 13: bfloat16.
 - 14: a dimension of zero with `allowzero` = 1.
-- 19: 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 13, 19, 21, 23, 24 and 25: more types.
 
     y = Reshape <allowzero = 1> (x, shape)
 ->  (opset 14 to 13, where the shape is computed at run time and may have a zero)

@@ -3,12 +3,7 @@
 - 8: the operator appears; all inputs have a batch axis, and the axis after it is scanned.
 - 9: no batch; `scan_input_axes` and `scan_output_axes` select the scanned axes.
 - 11: these axes may be negative.
-- 16: bfloat16.
-- 19: 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 16, 19, 21, 23, 24 and 25: more types.
 """
 
 from ..registry import NodeDraft, downgrade

@@ -1,13 +1,8 @@
 """Shape: its range of axes.
 
 - 1: all of them.
-- 13: bfloat16.
 - 15: from `start` to `end`.
-- 19: 8-bit floats.
-- 21: 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 13, 19, 21, 23, 24 and 25: more types.
 """
 
 import numpy as np

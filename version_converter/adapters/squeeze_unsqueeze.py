@@ -3,10 +3,7 @@
 - 1: `axes` is an attribute.
 - 11: axes may be negative.
 - 13: `axes` is an input; bfloat16.
-- 21: 8-bit floats, 4-bit integers.
-- 23: float4e2m1.
-- 24: float8e8m0.
-- 25: 2-bit integers.
+- 21, 23, 24 and 25: more types.
 """
 
 from ...ir import Value

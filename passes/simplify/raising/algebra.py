@@ -45,7 +45,6 @@ class Atom:
     """Atom of sums.
 
     Attributes:
-        number: its number.
         kind: "value", "size", "base" of a power, "sum" along axes, or a function of sums.
         parts: the sums that it is a function of.
         extra: what else it depends on, such as axes.
@@ -192,7 +191,6 @@ class Algebra:
 
         Args:
             one: the tensor.
-            shape: its shape.
             axes: the axes, counted from the front.
         """
         back = [len(shape) - axis for axis in axes]

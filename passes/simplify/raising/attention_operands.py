@@ -207,7 +207,6 @@ def mask_of(site: Site, masks: Sequence[Value], scores: Shape, elem_type: int) -
 
     Args:
         site: the graph.
-        masks: the masks.
         scores: the shape of the scores.
         elem_type: the element type of the operands.
     """

@@ -24,7 +24,6 @@ def parameter(
         algebra: the atoms.
         one: the sum.
         elem_type: the element type of the operand.
-        shape: its shape.
         operand: the shape in which the sum broadcasts as the operand does.
     """
     value = _alone(algebra, one)

@@ -5,6 +5,7 @@ d = Sub (x, m)                     ->   x^2 - 2 * x * sum(x) / n + sum(x)^2 / n^
 y = Mul (d, d)
 """
 
+import functools
 import math
 from collections.abc import Callable, Container
 
@@ -15,6 +16,7 @@ from ....facts.types import IEEE_FLOATS
 from ....ir import Node, Value
 from ....ops.axes import reduced
 from ....ops.schema_queries import version_of_root
+from ....records import entry
 from .algebra import ONE, Algebra, Sum, Unreadable
 
 _LARGEST = 1 << 16
@@ -24,14 +26,7 @@ Rule = Callable[["Reading", Node], "Sum | None"]
 """Sum of a node's output; None for one that no sum describes."""
 
 _RULES: dict[str, Rule] = {}
-
-
-def _reads(*op_types: str) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        _RULES.update(dict.fromkeys(op_types, rule))
-        return rule
-
-    return register
+_reads = functools.partial(entry, _RULES)
 
 
 class Reading:

@@ -18,8 +18,6 @@ def nodes_after(graph: Graph, value: Value, most: int = _MOST_NODES) -> dict[Nod
     """Readable nodes of a graph that depend on a value through readable nodes only.
 
     Args:
-        graph: the graph.
-        value: the value.
         most: limit of the nodes, of which the nearest are taken.
     """
     region: dict[Node, None] = {}
@@ -57,7 +55,6 @@ def nodes_around(graph: Graph, source: Value, seed: Node) -> dict[Node, None]:
     """Readable nodes that depend on a value: the nearest ones, and those around a node.
 
     Args:
-        graph: the graph.
         source: the value, which may have many readers.
         seed: the node; the region is empty where it does not depend on the value.
     """
@@ -94,7 +91,6 @@ def unused_after(graph: Graph, roots: Sequence[Node], sources: Collection[Value]
     """Nodes that nothing needs without some nodes, readers first, these nodes included.
 
     Args:
-        graph: the graph.
         roots: the nodes.
         sources: values that stay in use.
     """

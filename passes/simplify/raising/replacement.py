@@ -130,7 +130,6 @@ class Site:
     """Graph in which forms are looked for.
 
     Args:
-        graph: the graph.
         inference: the facts.
         supports: tests whether the client has an operator in an opset; None for any client.
     """
@@ -154,7 +153,6 @@ class Site:
 
         Args:
             op_type: the operator.
-            elem_type: the type.
             doubles: true if kernels compute doubles as doubles.
         """
         types = (FLOAT, HALF, DOUBLE) if doubles else (FLOAT, HALF)

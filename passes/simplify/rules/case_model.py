@@ -32,7 +32,6 @@ class CaseModel:
     """The graph before of one case, as messages.
 
     Args:
-        rule: the rule.
         pattern: the pattern before.
         setting: the case.
         prefix: the prefix of all names.

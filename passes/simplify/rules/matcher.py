@@ -30,7 +30,6 @@ class Scope(NamedTuple):
     """A graph in which rules match, with all that is known about it.
 
     Attributes:
-        graph: the graph.
         inference: the facts of values.
         forms: the normal forms of nodes.
         assumed: inputs that count as constants, in the model of a proof.
@@ -64,8 +63,6 @@ class Matcher:
     """Matcher of one pattern of a rule in one opset.
 
     Attributes:
-        rule: the rule.
-        pattern: the pattern.
         root: the operator of the root.
         needs: an operator that produces an operand of the root; "constant" for a constant, ""
             where any operand will do.

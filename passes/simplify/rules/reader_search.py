@@ -20,7 +20,6 @@ class ReaderSearch:
     each value that stays, so what a change of such a value reaches stays, too.
 
     Args:
-        graph: the graph.
         reading: the answer of one reader, which has one output and no body.
     """
 

@@ -34,7 +34,6 @@ class PatternReplacement:
 
     Args:
         matcher: the matcher of the match.
-        match: the match.
         scope: the graph and what is known about it.
 
     Attributes:

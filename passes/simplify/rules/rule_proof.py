@@ -27,7 +27,6 @@ class RuleProof:
     """Result of the proof of a rule.
 
     Attributes:
-        rule: the rule.
         cases: the number of cases that were proved.
         opsets: the opsets of these, oldest first.
         failure: the first case that was not proved; None if all were.
@@ -63,7 +62,6 @@ def prove_rule(rule: Rule, most: int | None = None) -> RuleProof:
     """Prove a rule in the cases that it claims.
 
     Args:
-        rule: the rule.
         most: the limit of cases, drawn from all; None for all. More are drawn while the rule
             applies to none.
 

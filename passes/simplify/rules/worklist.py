@@ -38,7 +38,6 @@ class Index:
     """Index of rules in an opset by the operator of the root; matchers are made on demand.
 
     Args:
-        rules: the rules.
         opset: the opset; rules that it does not allow are left out.
     """
 

@@ -49,9 +49,9 @@ def told(file: ModuleType) -> list[str]:
 def told_versions(file: ModuleType) -> set[int]:
     """The opsets of which a file tells."""
     steps = re.split(r"^- ", file.__doc__ or "", flags=re.M)[1:]
-    found = [re.match(r"(\d+): ", step) for step in steps]
+    found = [re.match(r"\d+((, | and )\d+)*: ", step) for step in steps]
     assert all(found), steps
-    return {int(match[1]) for match in found if match}
+    return {int(number) for match in found if match for number in re.findall(r"\d+", match[0])}
 
 
 def versions(op_type: str) -> set[int]:

@@ -7,6 +7,7 @@ Of other operands it takes forms that are equal bit for bit: these differ only b
 forget the sign, such as x * x. A node fails alike on operands and on such forms of them.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -15,6 +16,7 @@ import onnx
 
 from ....ir import Array, normal_domain
 from ....ops import rules_of
+from ....records import entry
 from ..simplify.no_ops import reduction_of_one
 from ..terms.budget import OpenError
 from ..terms.term import Args, Head, Term, bottom_up
@@ -188,16 +190,8 @@ Rule = Callable[[ZeroSigns, Term, Sequence["Term | None"]], "Term | None"]
 same values; None if the rule does not apply."""
 
 _RULES: dict[str, Rule] = {}
-
-
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register a function as the rule of operators of the default domain."""
-
-    def register(function: Rule) -> Rule:
-        _RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+"""Rules by operator of the default domain."""
+_rule = functools.partial(entry, _RULES)
 
 
 @_rule("Add")

@@ -4,11 +4,13 @@ Where only attributes differ, `terms/op_semantics.py` brings an operator there. 
 neither does has a name of its own, so that no rule takes it for its newer form.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from ....ops.axes import ONE
+from ....records import entry
 from ..terms.op_semantics import FIRST_PLAIN, with_changes
 from ..terms.term import Args, Head, rank_of
 from ..terms.term_manager import Terms
@@ -17,14 +19,7 @@ Lift = Callable[[Terms, Head, Args], "Args | None"]
 """Operands of opset 7; None where they are unknown."""
 
 _LIFTS: dict[str, Lift] = {}
-
-
-def _lifts(*op_types: str) -> Callable[[Lift], Lift]:
-    def register(lift: Lift) -> Lift:
-        _LIFTS.update(dict.fromkeys(op_types, lift))
-        return lift
-
-    return register
+_lifts = functools.partial(entry, _LIFTS)
 
 
 def lifted(terms: Terms, head: Head, args: Args) -> tuple[Head, Args]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
 from ....ops.departures import has_rows, uncopied_outputs
+from ....records import entry
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
@@ -58,16 +60,8 @@ _INSIDE = 3
 """Steps of a node in the body of a loop, where the facts of values change from run to run."""
 
 
-def construct(*names: str) -> Callable[[Construct], Construct]:
-    """Register a function that executes operators."""
-
-    def register(function: Construct) -> Construct:
-        for name in names:
-            assert name not in CONSTRUCTS, name
-            CONSTRUCTS[name] = function
-        return function
-
-    return register
+construct = functools.partial(entry, CONSTRUCTS)
+"""Register a function that executes operators."""
 
 
 BY_DEFINITION = "computes its definition"

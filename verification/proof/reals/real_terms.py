@@ -6,6 +6,7 @@ equal where their functions are. Data movement applies to each atom of a sum by 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable, Sequence, Set
 from fractions import Fraction
@@ -20,6 +21,7 @@ from ....ir import Array
 from ....ops import rules_of
 from ....ops.axes import ONE
 from ....ops.elementwise import Elementwise, OfEach
+from ....records import entry
 from ..definitions.opening import Definitions
 from ..terms.exact_operators import READS_BITS
 from ..terms.term import Head, Term, bottom_up, descendants
@@ -77,29 +79,11 @@ Movement = Callable[[Shape], "tuple[Hashable, Shape] | None"]
 """Function of the shape of an atom: how it is moved ("view" if its elements stay in order), and its
 shape afterwards. It returns None where the atom cannot be moved by itself."""
 
+defined = functools.partial(entry, DEFINITIONS)
+"""Register a function as the definition of operators of the default domain."""
 
-def defined(*names: str) -> Callable[[Definition], Definition]:
-    """Register a function as the definition of operators of the default domain."""
-
-    def register(function: Definition) -> Definition:
-        for name in names:
-            assert name not in DEFINITIONS, name
-            DEFINITIONS[name] = function
-        return function
-
-    return register
-
-
-def rewriting(*names: str) -> Callable[[Rewriting], Rewriting]:
-    """Register a function that rewrites terms of operators of the default domain."""
-
-    def register(function: Rewriting) -> Rewriting:
-        for name in names:
-            assert name not in REWRITINGS, name
-            REWRITINGS[name] = function
-        return function
-
-    return register
+rewriting = functools.partial(entry, REWRITINGS)
+"""Register a function that rewrites terms of operators of the default domain."""
 
 
 class RealTerms:

@@ -19,6 +19,7 @@ import onnx.defs
 
 from ....ir import Operator, attribute_message, normal_domain
 from ....ir.subgraph_arity import BODIES
+from ....records import entry
 
 LATEST = onnx.defs.onnx_opset_version()
 
@@ -164,12 +165,7 @@ def _default(attribute: Any) -> bytes | None:
 
 def step(version: int, *op_types: str) -> Callable[[Step], Step]:
     """Register a function as the step of operators to a version."""
-
-    def register(function: Step) -> Step:
-        _STEPS.update(dict.fromkeys([(op_type, version) for op_type in op_types], function))
-        return function
-
-    return register
+    return entry(_STEPS, *[(op_type, version) for op_type in op_types])
 
 
 def with_changes(op: Operator, **attributes: Any) -> Operator:
