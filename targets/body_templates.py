@@ -100,7 +100,9 @@ class Forms:
         names: dict[str, int] = {}
         reads: dict[Value, int] = {}
         wiring = [None if v is None else reads.setdefault(v, len(reads)) for v in node.inputs]
-        tensors, kinds, floats = list[Tensor | None](), list[Hashable](), list[Tensor]()
+        tensors: list[Tensor | None] = []
+        kinds: list[Hashable] = []
+        floats: list[Tensor] = []
         for value in reads:
             tensor = decided_tensor(value, self._types, self._constants)
             tensors.append(tensor)
@@ -205,6 +207,9 @@ class BodyTemplate:
             for value, tensor in list(graph.initializers.items()):
                 if isinstance(tensor, OpaqueTensor):
                     self._take_out(graph, value, tensor)
+        pairs = zip(self._arguments, self.body.inputs, strict=True)
+        needed = {argument for argument, value in pairs if self.body.is_used(value)}
+        self._unread = [at for at in range(len(cut.reads)) if at not in needed]
         nodes = list(self.body.nodes())
         self.size, self.summary = len(nodes), summary
         values = [value for each in nodes for value in each.outputs if value is not None]
@@ -264,7 +269,8 @@ class BodyTemplate:
             copier = self._copiers[graph] = Template(self.body, graph, last=self._last)
         copies = copier.instantiate(arguments)
         self._describe(copier, node)
-        gap = Gap(graph, [node], types, form.reads, form.results)
+        unread = [form.reads[at] for at in self._unread]
+        gap = Gap(graph, [node], types, unread, form.results)
         if self._last is not None:
             op, name = self._operator(self._last.op, node), self._split(self._last.name)
             node.name = _joined(node.label, name)

@@ -28,7 +28,8 @@ class Legality:
         self.target = target
         self.model = model
         self._is_part = is_part
-        self._listed: set[Operator] = set()  # whose nodes are all supported, in any form
+        # The reasons of operators that decide alone, whatever the form of the node.
+        self._decided: dict[Operator, str | None] = {}
 
     @lazy_property
     def types(self) -> Types:
@@ -49,7 +50,7 @@ class Legality:
     def _lists_all(self, graph: Graph) -> bool:
         """Test for operators that the target supports in any form."""
         nodes = {node.op: node for node in graph.unordered_nodes()}
-        return all(self.reason(node) is None and op in self._listed for op, node in nodes.items())
+        return all(self.reason(node) is None and op in self._decided for op, node in nodes.items())
 
     def unwritten_defaults(self) -> Iterator[tuple[Node, dict[str, onnx.AttributeProto]]]:
         """The nodes without attributes that the target needs written, with the defaults."""
@@ -139,8 +140,8 @@ class Legality:
 
     def reason(self, node: Node) -> str | None:
         """The reason why a node is unsupported; None where it is supported."""
-        if node.op in self._listed:
-            return None
+        if node.op in self._decided:
+            return self._decided[node.op]
         # A call has no schema and stands in no list: a client reads functions of the model or does
         # not.
         if node.op.function_key in self.model.functions:
@@ -149,13 +150,16 @@ class Legality:
             return f"{self.target.name} does not support functions of the model, such as this call"
         name, opset = name_of(node), _opset(node)
         if not self.target.lists(name, opset):
-            return self._not_listed(name, opset)
+            reason = self._not_listed(name, opset)
+            if not self.model.functions:  # whose nodes are of other opsets
+                self._decided[node.op] = reason
+            return reason
         if self.target.short_integers and any(map(_is_long, node.inputs)) and name != "Slice":
             return f"{self.target.name} supports {name} only with constants of up to 32 bits"
         is_conditional = self.target.short_integers or name in self.target.forms
         has_form = is_conditional or self._anywhere is not None
-        if not (has_form or self.model.functions):  # whose nodes are of other opsets
-            self._listed.add(node.op)
+        if not (has_form or self.model.functions):
+            self._decided[node.op] = None
             return None
         misfit = None if self._anywhere is None else self._misfit(node, self._anywhere)
         misfits = [self._misfit(node, form) for form in self.target.forms.get(name, ())]

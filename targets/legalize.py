@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..analysis.constants.folding import Folder
 from ..facts.fact import Fact, is_settled
-from ..ir import Graph, Model, Node, Value, normal_domain
+from ..ir import Function, Graph, Model, Node, Operator, Value, normal_domain
 from ..ir.lazy import lazy_property
 from ..ir.opaque import Reads
 from ..ops.schema_queries import schema_at
@@ -162,6 +162,7 @@ class _Legalizer:
         self._replaced: list[NodeReplacement] = []
         self._tried: dict[Node, str] = {}
         self._templates = {} if templates is None else templates
+        self._staying: dict[tuple[Operator, Model | Function], bool] = {}
         self._folder = Folder(model)
         self._old_constants: dict[Graph, set[Value]] = {}  # before recurrences were expanded
         self._keeps_facts = True
@@ -223,7 +224,10 @@ class _Legalizer:
         Returns:
             the reason why it failed; "" on success.
         """
-        if self._stays(node):
+        kind = node.op, node.parent.root
+        if kind not in self._staying:
+            self._staying[kind] = self._stays(node)
+        if self._staying[kind]:
             return ""
         form = self._form(node)
         if form is None:

@@ -114,11 +114,11 @@ class _Side:
         for name, at in zip(program.names, program.inputs, strict=True):
             self.names[at] = "" if at in self.constants else name
         for index, (step, row) in enumerate(zip(self.steps, model.rows, strict=True)):
-            # The content of a Constant is part of a block, as that of an initializer.
-            is_constant = step.operation.op_type == "Constant"
             for at, name in zip(step.outputs, row[4], strict=True):
                 if at != ABSENT:
-                    self.names[at], self.makers[at] = "" if is_constant else name, index
+                    self.makers[at] = index
+                    # The content of a Constant is part of a block, as that of an initializer.
+                    self.names[at] = "" if step.operation.op_type == "Constant" else name
 
     def walk(
         self, outputs: Sequence[int], partners: Sequence[int]
@@ -133,7 +133,9 @@ class _Side:
             _UnsuitedError: these are a large part of the model.
         """
         steps, makers, most = self.steps, self.makers, len(self.steps) // _SHARE
-        words, leaves, nodes = list[Hashable](), list[int](), set[int]()
+        words: list[Hashable] = []
+        leaves: list[int] = []
+        nodes: set[int] = set()
         numbers = {at: number for number, at in enumerate(outputs)}
         numbers[ABSENT] = -1
         stack = [makers[at] for at in outputs]
@@ -156,10 +158,9 @@ class _Side:
                         leaves.append(at)
                         words.append("leaf")
                 words.append(numbers[at])
-            for at in results:
-                if at not in numbers:
-                    numbers[at] = len(numbers)
-                words.append(numbers[at])
+            if len(results) > 1:  # the walk came from a single one
+                for at in results:
+                    words.append(numbers.setdefault(at, len(numbers)))
         words.append("")
         return words, leaves, nodes
 
@@ -278,11 +279,12 @@ class _Blocks:
         key, leaves, originals = before.walk([to_before[at] for at in outputs], to_after)
         words, reads, others = after.walk(outputs, to_before)
         key += words
-        operands, weights = dict[int, int](), dict[int, int]()
-        in_both = before.contents(leaves) & after.contents(reads)
+        operands: dict[int, int] = {}
+        weights: dict[int, int] = {}
         places = [(to_after[at], before.constants.get(at)) for at in leaves]
-        places += [(at, after.constants.get(at)) for at in reads]
-        for at, constant in places:
+        later = [(at, after.constants.get(at)) for at in reads]
+        in_both = {c[1] for _, c in places if c} & {c[1] for _, c in later if c}
+        for at, constant in places + later:
             if constant is None:
                 # The induction knows the types of what the rewrite computed up to here.
                 maker = after.makers[at]

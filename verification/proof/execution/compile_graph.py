@@ -358,6 +358,7 @@ class Compiler:
         add_operation, add_places, add_results, add_node = [column.append for column in columns]
         results = tuple[int, ...]()
         version, calls = program.imports.get("", 0), bool(self._functions)
+        versions = tuple(program.imports.items())  # nodes with a domain differ by its version
         slot_of = slots.__getitem__
         for node, op_type, is_bare, inputs, outputs in rows:
             try:
@@ -367,8 +368,9 @@ class Compiler:
             if calls:
                 operation = self._look_up(node, places, scope, depth)
             else:
-                kind = op_type if is_bare else _content(node, op_type, inputs, outputs)
-                form = kind, version, _present(places), len(outputs)
+                content = b"" if is_bare else _content(node, op_type, inputs, outputs)
+                kind = (op_type, version) if is_bare else (content, versions)
+                form = *kind, _present(places), len(outputs)
                 operation = operations.get(form) or self._first(form, node, places, scope, depth)
             if len(outputs) == 1 and outputs[0] not in slots:  # the common case
                 slots[outputs[0]] = at = program.size
@@ -517,9 +519,9 @@ def _present(places: tuple[int, ...]) -> Hashable:
 def _content(
     node: onnx.NodeProto, op_type: str, inputs: Sequence[str], outputs: Sequence[str]
 ) -> bytes:
-    """Return the bytes of a node without its names, which tell its operation; empty for one of
-    another domain, and one that may hold much."""
-    if node.domain or op_type in BODIES or (op_type == "Constant" and node.ByteSize() > _SHORT):
+    """Return the bytes of a node without its names, which tell its operation; empty for one that
+    may hold much."""
+    if op_type in BODIES or (op_type == "Constant" and node.ByteSize() > _SHORT):
         return b""
     content = after_names(node.SerializePartialToString(), inputs, outputs, node.name)
     return content if len(content) <= _SHORT else b""

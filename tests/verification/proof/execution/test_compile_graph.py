@@ -192,3 +192,10 @@ def test_bodies_of_functions_that_do_not_fit_their_node_stay_open(opset, nodes, 
     before, after = (model(FUNCTION % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))
     proof = prove(before, after)
     assert proof.status == "open" and reason in proof.reason
+
+
+def test_versions_of_a_domain_are_different_operators():
+    text = """<ir_version: 10, opset_import: ["" : 18, "own" : %d]>
+    g (float[2] x) => (float[2] z) { y = own.Op <a = 1> (x) z = own.Op <a = 1> (y) }"""
+    assert_proved(text % 1, text % 1)
+    assert_open(text % 1, text % 2)
