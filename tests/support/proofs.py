@@ -47,3 +47,25 @@ def assert_open(
     assert proof.status in ("open", "refuted"), str(proof)
     assert reason in proof.reason
     return proof
+
+
+_ALIKE = """g (float x, float y, int64 n, bool q) => (float a, float b, z) {
+    a = Loop (n, "", x) <body = p (int64 i, bool c, float s) => (bool d, float r) {
+        d = Identity (c) t = Neg (s) r = Abs (t) }>
+    b = Loop (n, "", y) <body = p (int64 i, bool c, float s) => (bool d, float r) {
+        d = Identity (c) t = Neg (s) r = Abs (t) }>
+    z = If (q) <then_branch = h () => (u) { u = Exp (x) }, else_branch = h () => (v) {
+        v = Exp (x) }> }"""
+
+
+def of_any_size(places):
+    """Two loops and two branches alike, whose values have any sizes but those that they declare."""
+    proto = model(_ALIKE)
+    bodies = [attribute.g for node in proto.graph.node for attribute in node.attribute]
+    for graph in (proto.graph, *bodies):
+        for info in (*graph.input, *graph.output):
+            if info.name not in ("n", "q", "i", "c", "d"):
+                info.type.tensor_type.ClearField("shape")
+    for body, name in places:
+        bodies[body].value_info.append(onnx.helper.make_tensor_value_info(name, 1, [3]))
+    return proto

@@ -43,9 +43,10 @@ class Application(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """Type that a model declares for a value."""
+    """Type that a model declares for a value, and the bodies that it is in."""
 
     term: int
+    guards: Guards
     name: str
     type_: onnx.TypeProto
 
@@ -195,9 +196,9 @@ class Execution:
         infos = list(graph.value_info)
         if isinstance(graph, onnx.GraphProto):
             infos += [*graph.input, *graph.output]
-        for info in infos:
-            if info.name in scope and info.type.WhichOneof("value") is not None:
-                self.declared.append(Declaration(scope[info.name], info.name, info.type))
+        for name, type_ in [(info.name, info.type) for info in infos]:
+            if name in scope and type_.WhichOneof("value") is not None:
+                self.declared.append(Declaration(scope[name], self._guards, name, type_))
 
     def _initializers(self, graph: onnx.GraphProto, scope: _Scope) -> None:
         if graph.sparse_initializer:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, product
+from typing import Any
 
 import onnx
 
 from .execution import BRANCHES, Application, Declaration, Execution, Models
 from .inference import fact_of, numbers_of, refine
-from .polynomials import Dim
 from .rules import NOTIONS, RULES, assumption_of
 from .scans import loop_of, rows_of_any_size, source_of
-from .terms import ABSENT, COMMUTATIVE, CertificateError, Shape, Terms, carries_all
+from .terms import ABSENT, COMMUTATIVE, CertificateError, Terms, carries_all
 
 Guards = frozenset[tuple[object, str]]
 """Bodies around a node, by the terms that decide whether they run."""
+_NEVER = ABSENT, ""
+"""Branch that never runs."""
+_Placed = tuple[Declaration, Guards]
 
 
 class Replay:
@@ -88,11 +91,19 @@ class Replay:
     def wrong_declarations(self) -> Iterator[str]:
         """Names of values of which the rewrite declares what is not derived."""
         terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
-        yield from wrong_declarations(terms, before.declared, after.declared)
+        sides = [self._placed(before), self._placed(before, True), self._placed(after)]
+        yield from wrong_declarations(terms, chain(*sides[:2]), sides[2])
         loops = [*before.inferred, *after.inferred]
         empty = [body.roots(row) for body, head, row in loops if not body.iterates(terms, head)]
-        if not same_below(terms, chain(*empty), before.declared, after.declared):
+        one, short, other = below(terms, chain(*empty), sides)
+        if other not in (one, short):
             yield "a body that may have no iteration"
+
+    def _placed(self, execution: Execution, is_short: bool = False) -> list[_Placed]:
+        """Declarations of a model, with the bodies around them."""
+        numbers = {each.guards for each in execution.declared}
+        guards = {each: self._guards(execution, each, is_short) for each in numbers}
+        return [(each, guards[each.guards]) for each in execution.declared]
 
     def unequal_outputs(self) -> list[str]:
         """Outputs that are not derived to be equal."""
@@ -106,19 +117,18 @@ class Replay:
         terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
         closure = self._closures()
         for application, is_short in product(before.log, (False, True)):
-            guards = self._guards(before, application, is_short)
-            if guards is not None:
+            guards = self._guards(before, application.guards, is_short)
+            if _NEVER not in guards:
                 for key in closure(application.term, {body for body, _ in guards}):
                     twins.setdefault(key, []).append(guards)
         safe = {key for term in self._safe for key in closure(term)}
         for application in after.log:
-            around = self._guards(after, application, False)
+            around = self._guards(after, application.guards)
             key, own = self._key(application.term), application.term
             bodies = [terms.nodes[after.bodies[number][0]] for number in application.guards]
             is_row = any(n.head.name == "Loop" and source_of(terms, n, own) for n in bodies)
-            if around is None or key in safe or is_row:
-                continue
-            if not any(guards <= around for guards in twins.get(key, ())):
+            is_fine = _NEVER in around or key in safe or is_row
+            if not (is_fine or any(guards <= around for guards in twins.get(key, ()))):
                 yield application
 
     def _closures(self) -> Callable[..., set[object]]:
@@ -148,88 +158,74 @@ class Replay:
         loop = loop_of(self.terms, term)
         return (loop, *rows_of_any_size(self.terms, term)) if type(loop) is tuple else (head, args)
 
-    def _guards(self, execution: Execution, node: Application, is_short: bool) -> Guards | None:
-        """Bodies around a node that may not run; None if one of them never runs."""
+    def _guards(self, run: Execution, numbers: Iterable[int], is_short: bool = False) -> Guards:
+        """Bodies of a model that may not run."""
         guards = set()
-        for number in node.guards:
-            term, name = execution.bodies[number]
+        for term, name in [run.bodies[number] for number in numbers]:
             condition = self.terms.tensor(term) if name in BRANCHES else None
             if condition is None or condition.size != 1:
                 loop = loop_of(self.terms, term, is_short=is_short)
                 guards.add((self.terms.find(term) if name in BRANCHES else loop, name))
             elif bool(condition.numpy().all()) is not BRANCHES[name]:
-                return None
+                guards.add(_NEVER)
         return frozenset(guards)
 
 
 # Runtimes refuse wrong types, and make room for the sizes. A name of a size ties all values that
-# have it: runtimes let one use the memory of another.
-_Place = tuple[int, int]
-_Types = Iterable[Declaration]
-_Tie = tuple[Declaration, _Place, Dim]
+# have it: runtimes let one use the memory of another. What a body declares counts where it runs.
+_Types = Iterable[_Placed]
 
 
 def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[str]:
     """Names of values of which the rewrite declares what is not derived."""
-    original, names = set[tuple[int, object]](), dict[_Place, set[Dim]]()
+    original, ties = dict[int, list[Any]](), dict[str, list[Any]]()
     # What a body computes has the same type where a step wrote it in another way.
-    equal = [pair for *pair, loop in terms.implied if loop != ABSENT]
-    for each in before:
+    equal = [(x, y, loop_of(terms, loop)) for x, y, loop in terms.implied if loop != ABSENT]
+    for each, around in before:
         shape, roots = fact_of(each.type_).shape, [terms.find(each.term)]
-        roots += [terms.find(new) for old, new in equal if terms.find(old) in roots]
-        for root in roots:
-            original |= {(root, _type(each.type_)), (root, _rank(shape))}
-            for axis, dim in enumerate(shape or ()):
-                original.add((root, (axis, dim)))
-                names.setdefault((root, axis), set()).add(dim)
-    ties: dict[str, list[_Tie]] = {}
-    for each in after:
-        refine(terms, each.term)  # more may be known than when the term was built
+        same = [(terms.find(x), terms.find(y)) for x, y, loop in equal if loop in dict(around)]
+        rank = None if shape is None else len(shape)
+        row = around, {_type(each.type_), rank, *enumerate(shape or ())}
+        for root in (*roots, *[new for old, new in same if old in roots]):
+            original.setdefault(root, []).append(row)
+    for each, around in after:
+        refine(terms, each.term)  # more may be claims than when the term was built
         root, own, type_ = terms.find(each.term), terms.fact(each.term), each.type_
+        claims = set().union(*[what for at, what in original.get(root, ()) if at <= around])
         shape, sizes = fact_of(type_).shape, own.shape or ()
         is_own = type_.WhichOneof("value") == "tensor_type"
         is_own &= type_.tensor_type.elem_type in (0, own.elem_type)
-        has_rank = _rank(shape) in (None, _rank(own.shape)) or (root, _rank(shape)) in original
-        if not has_rank or not (is_own or (root, _type(type_)) in original):
+        rank, real = (None if s is None else len(s) for s in (shape, own.shape))
+        if rank not in (None, real, *claims) or not (is_own or _type(type_) in claims):
             yield each.name
             continue
         for axis, dim in enumerate(shape or ()):
             derived = sizes[axis] if axis < len(sizes) else None
-            if isinstance(dim, int) and dim != derived and (root, (axis, dim)) not in original:
+            if isinstance(dim, int) and dim != derived and (axis, dim) not in claims:
                 yield each.name
             if isinstance(dim, str):
-                ties.setdefault(dim, []).append((each, (root, axis), derived))
-    for name, values in ties.items():
-        yield from _untied(names, name, values)
+                tie = each.name, (root, axis), derived, (axis, dim) in claims
+                ties.setdefault(dim, []).append(tie)
+    for values in ties.values():
+        new = [value for value in values if not value[3]]
+        ends, shared = ({row[2] for row in values if row[3] is old} for old in (False, True))
+        odd = len(ends) > 1 or None in ends or (shared and not ends <= shared)
+        # Values that share the name of a size need a reason.
+        if new and len({place for _, place, *_ in values}) > 1 and odd:
+            yield new[0][0]
 
 
-def same_below(terms: Terms, roots: Iterable[int], before: _Types, after: _Types) -> bool:
-    """Test for the same declared sizes of all terms that some are made of."""
+def below(terms: Terms, roots: Iterable[int], sides: Iterable[_Types]) -> Iterator[set[object]]:
+    """Declared sizes by model of all terms that some are made of."""
     reach, stack = {ABSENT}, list(roots)
     while stack:
         at = stack.pop()
         if at not in reach:
             reach.add(at)
             stack += terms.nodes[at].args
-    rows = [{(e.term, numbers_of(e.type_)) for e in s if e.term in reach} for s in (before, after)]
-    one, other = ({row for row in side if row[1]} for side in rows)
-    return one == other
-
-
-def _rank(shape: Shape | None) -> int | None:
-    return None if shape is None else len(shape)
-
-
-def _untied(names: Mapping[_Place, set[Dim]], name: str, values: Sequence[_Tie]) -> Iterator[str]:
-    """Names of values that share the name of a size without reason."""
-    new = [value for value in values if name not in names.get(value[1], ())]
-    places = {place for _, place, _ in values}
-    sizes = {derived for _, _, derived in new}
-    if not new or len(places) == 1:
-        return
-    shared = {derived for _, place, derived in values if name in names.get(place, ())}
-    if len(sizes) > 1 or None in sizes or (shared and not sizes <= shared):
-        yield new[0][0].name
+    for side in sides:
+        rows = [(e.term, numbers_of(e.type_), around) for e, around in side if e.term in reach]
+        yield {row for row in rows if row[1]}
 
 
 def _type(type_: onnx.TypeProto) -> bytes:

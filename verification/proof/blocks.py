@@ -66,7 +66,7 @@ def pairs_of(
         return (), False
     kinds = kinds_of(rewrite, sides[1].proto, len(rewrite.steps) // _NODES_OF_KIND)
     # A declaration is a promise of the caller, which a run may break.
-    declared = {at for at, _ in rewrite.infos}
+    declared = {at for at, _, _ in rewrite.infos}
     if kinds is None or any(not declared.isdisjoint(step.inputs) for step in rewrite.steps):
         return (), kinds is not None
     contents: dict[Hashable, int] = {}

@@ -39,6 +39,7 @@ from .execution.index_ranges import (
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
     AS_DECLARED,
+    AS_ORIGINAL,
     ENDS,
     HAS_RANK,
     HAS_TYPES,
@@ -106,6 +107,7 @@ _FAULTS = {
     HAS_RANK: "an operand may have a rank that the operator does not accept",
     IS_ACCEPTED: "its opset accepts fewer operands than later ones",
     AS_DECLARED: "a value may have other sizes than it declares",
+    AS_ORIGINAL: "the original does not declare these sizes of a value, which may have others",
 }
 """Reasons of failure for demands that are no operators."""
 

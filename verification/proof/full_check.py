@@ -91,7 +91,7 @@ def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
         weights.pop(at, None)
     sources = {ABSENT, *program.inputs, *weights}
     declared: dict[int, onnx.TypeProto] = {}
-    for at, message in program.infos:
+    for at, message, _ in program.infos:
         if at in weights and message == type_of_weight(weights[at]):
             continue
         if at in sources or declared.setdefault(at, message) is not message:

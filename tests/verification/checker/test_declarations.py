@@ -1,7 +1,7 @@
 import onnx
 import pytest
 from certificates import assert_derived, assert_none
-from proofs import model
+from proofs import model, of_any_size
 from tables import table
 
 TEXT = "g (float[n, 3] x, float[m] w) => (y, z) { t = Neg (x) y = Abs (t) z = Neg (w) }"
@@ -76,3 +76,14 @@ def test_an_unentered_body_declares_alike():
     assert_none(declaring(plain, v=(1, [3])), declaring(plain), "may have no iteration")
     assert_none(declaring(plain), declaring(text.format("3")))
     assert_derived(declaring(text.format("3")), declaring(text.format("3")))
+
+
+@table((0, 1), (1, 0), (2, 3), (3, 2))
+def test_declarations_of_a_body_count_where_it_runs(one, other):
+    here, there = ((body, "ttuv"[body]) for body in (one, other))
+    assert_derived(of_any_size([here]), of_any_size([here]))
+    assert_derived(of_any_size([here]), of_any_size([]))
+    assert_derived(of_any_size([here, there]), of_any_size([there]))
+    for left in ([], [here]):
+        for right in ([there], [here, there]):
+            assert_none(of_any_size(left), of_any_size(right), "declares of")

@@ -148,7 +148,7 @@ class Program:
         declared_inputs: those of its inputs that its node feeds, by input.
         types: types that a graph declares for its values, by slot, with the name.
         sizes: sizes that a rewrite declares and the original does not, likewise.
-        infos: all types that it declares for values other than inputs, by slot.
+        infos: all types that it declares for values other than inputs, by slot, with the name.
         imports: its opsets.
         proto: the graph or function.
         names: the names of its inputs.
@@ -169,8 +169,15 @@ class Program:
     declared_inputs: dict[int, list[Dim]] = dataclasses.field(default_factory=dict)
     types: list[tuple[int, Type, str]] = dataclasses.field(default_factory=list)
     sizes: list[tuple[int, list[Dim], str]] = dataclasses.field(default_factory=list)
-    infos: list[tuple[int, onnx.TypeProto]] = dataclasses.field(default_factory=list)
+    infos: list[tuple[int, onnx.TypeProto, str]] = dataclasses.field(default_factory=list)
     size: int = 1
+
+    @lazy_property
+    def inherited(self) -> list[tuple[int, list[Dim], str]]:
+        """Sizes that the original declares for a value of this name, and the rewrite for some."""
+        own = {(at, name) for at, _, name in self.sizes}
+        rows = [(at, dims_of(type_.tensor_type), name) for at, type_, name in self.infos]
+        return [(a, d, n) for a, d, n in rows if d is not None and (a, n) not in own]
 
     @lazy_property
     def operations(self) -> Mapping[Operation, int]:
@@ -335,7 +342,7 @@ class Compiler:
         place = scope.slots.get(name)
         if place is None:
             return
-        program.infos.append((place, type_))
+        program.infos.append((place, type_, name))
         if type_.HasField("optional_type"):
             return
         declared = declared_type(type_)

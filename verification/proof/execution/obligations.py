@@ -18,7 +18,8 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 
 ENDS, ONE_ELEMENT, SAME_SIZES = "ends", "one element", "same sizes"
-IS_SIZE, IS_PART, AS_DECLARED = "is a size", "is a part", "as declared"
+IS_SIZE, IS_PART = "is a size", "is a part"
+AS_DECLARED, AS_ORIGINAL = "as declared", "as declared in the original"
 HAS_RANK, HAS_TYPES, IS_ACCEPTED = "has the rank", "has the types", "is accepted"
 """Names of demands that are no operators."""
 

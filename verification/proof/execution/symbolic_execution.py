@@ -38,6 +38,7 @@ from .node_checker import (
 )
 from .obligations import (
     AS_DECLARED,
+    AS_ORIGINAL,
     HAS_RANK,
     HAS_TYPES,
     IS_ACCEPTED,
@@ -187,8 +188,9 @@ class Execution:
                 value = frame[place]
                 if value is not None and type_of(value.fact) not in (0, declared):
                     raise_type_conflict(name, declared, type_of(value.fact))
-            if program.sizes:
-                self._require_sizes(program, frame)
+            for rows, is_new in ((program.sizes, True), (program.inherited, False)):
+                if rows:
+                    self._require_sizes(program, frame, rows, is_new)
             # An output of a body has no absent form in ONNX; only outputs of a main graph or of a
             # call may be left out here.
             if around is not None and any(result is None for result in results):
@@ -199,10 +201,12 @@ class Execution:
 
         return call
 
-    def _require_sizes(self, program: Program, frame: Frame) -> None:
-        """Check sizes that only the rewrite declares: runtimes reuse memory by their names."""
+    def _require_sizes(
+        self, program: Program, frame: Frame, rows: Sequence[Any], is_new: bool
+    ) -> None:
+        """Check declared sizes, which the original must declare for these values otherwise."""
         demanded = {program.outputs[k] for k in program.declared}  # of a body
-        for place, dims, name in program.sizes:
+        for place, dims, name in rows:
             value = frame[place]
             shape = None if value is None else value.fact.shape
             # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
@@ -215,8 +219,10 @@ class Execution:
                 is_wrong = len(dims) != len(shape) or any(
                     self._contradicts(*pair, place in demanded) for pair in pairs
                 )
-            if is_wrong:
+            if is_wrong and is_new:
                 raise OpenError(f"the rewrite declares sizes of '{name}' that it does not have")
+            if is_wrong:
+                self._demand(AS_ORIGINAL, program, value, dims)
 
     def _contradicts(self, declared: Dim, size: Dimension, is_demanded: bool) -> bool:
         """Test for a number that may be another size, or another name."""
@@ -242,10 +248,14 @@ class Execution:
         """
         if _is_certain(dims, value.fact.shape):
             return True
-        head = self.terms.heads.own(AS_DECLARED, tuple(dims))
+        self._demand(AS_DECLARED, program, value, dims)
+        return False
+
+    def _demand(self, name: str, program: Program, value: Value, dims: Sequence[Dim]) -> None:
+        """Log a demand on the sizes of a value."""
+        head = self.terms.heads.own(name, tuple(dims))
         body = onnx.NodeProto(op_type="Body", name=program.proto.name)
         self.log.append(Obligation(head, (value,), 1, self.guards, body, path=self.path))
-        return False
 
     def constant(self, message: onnx.TensorProto | onnx.SparseTensorProto) -> Term:
         """Term of an initializer."""

@@ -99,6 +99,7 @@ class ValueNumbers:
         self._ranks: dict[int, int] = {}
         self._leaves: dict[int, Term] = {}
         self._declared: dict[Place, Type] = {}
+        self._named: dict[str, Place] = {}
         self._supported: dict[Operation, bool] = {}
         self._calls: dict[Hashable, tuple[Hashable, tuple[Place, ...]]] = {}
         self._common: set[int] = set()
@@ -119,6 +120,7 @@ class ValueNumbers:
             one, numbers = self._frame(before)
             self._common = {*numbers, *[number for number, _ in one]}
             self._check_types(before.program, one)
+            self._named = {name: one[at] for at, _, name in before.program.infos}
             self._is_original = False
             return self._of_rewrite(before.program, one, after)
         except (_UnsupportedError, InvalidError):
@@ -147,6 +149,9 @@ class ValueNumbers:
                 if place is not None and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
+        new, infos = {name for *_, name in after.program.sizes}, after.program.infos
+        if any(self._named.get(n) != frame[at] for at, _, n in infos if n not in new):
+            raise _UnsupportedError  # a declaration counts for a value, not for its name
         # IEEE 754 leaves open which NaN an operation returns, and kernels return that of the first
         # operand: a swap may show in bits that an operator reads (BitCast).
         if self._reads_bits and self._swaps:
@@ -382,7 +387,8 @@ class ValueNumbers:
         numbers = frozenset(self._steps(side, program, frame, depth + 1))
         self._check_types(program, frame)
         outputs = tuple([frame[at] for at in program.outputs])
-        return (outputs, numbers, _declared(program)), outputs
+        declared = frozenset([(frame[at], *dims) for at, dims, _ in program.inherited])
+        return (outputs, numbers, declared, _declared(program)), outputs
 
     def _scan_outputs(
         self, side: Side, step: Step, body: Program, count: int

@@ -3,6 +3,7 @@
 import pytest
 import straightline as sl
 from harness import as_model
+from proofs import of_any_size
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]> '
 
@@ -49,3 +50,22 @@ def test_bodies_are_checked_too():
     models = [as_model(HEAD + text.format(d)) for d in ("", "<float[B, S] t>", "<float[S, B] t>")]
     assert not sl.prove(models[0], models[1]).proved
     assert sl.prove(models[0], models[2]).proved
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (2, 3), (3, 2)])
+def test_declarations_of_a_body_count_where_it_runs(pair):
+    here, there = ((body, "ttuv"[body]) for body in pair)
+    for left in ([here], [here, there]):
+        assert sl.prove(of_any_size(left), of_any_size([here])).proved
+        assert sl.prove(of_any_size(left), of_any_size([])).proved
+    for left in ([], [here]):
+        for right in ([there], [here, there]):
+            assert not sl.prove(of_any_size(left), of_any_size(right)).proved
+
+
+def test_declarations_count_for_a_value_and_not_for_its_name():
+    text = """g (float[n] w, float[3] k) => (float y, float z) <float[3] t> {{
+        {0} = Neg (k) z = Abs ({0}) {1} = Neg (w) e = Exp ({1}) y = Abs (e) }}"""
+    one, other = as_model(HEAD + text.format("t", "u")), as_model(HEAD + text.format("u", "t"))
+    assert sl.prove(one, one).proved and sl.prove(other, other).proved
+    assert not sl.prove(one, other).proved
