@@ -189,7 +189,7 @@ def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[
         for root in (*roots, *[new for old, new in same if old in roots]):
             original.setdefault(root, []).append(row)
     for each, around in after:
-        refine(terms, each.term)  # more may be claims than when the term was built
+        refine(terms, each.term)  # more may be known than when the term was built
         root, own, type_ = terms.find(each.term), terms.fact(each.term), each.type_
         claims = set().union(*[what for at, what in original.get(root, ()) if at <= around])
         shape, sizes = fact_of(type_).shape, own.shape or ()

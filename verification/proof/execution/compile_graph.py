@@ -174,7 +174,7 @@ class Program:
 
     @lazy_property
     def inherited(self) -> list[tuple[int, list[Dim], str]]:
-        """Sizes that the original declares for a value of this name, and the rewrite for some."""
+        """Declared sizes but those of `sizes`, which the original declares for these names."""
         own = {(at, name) for at, _, name in self.sizes}
         rows = [(at, dims_of(type_.tensor_type), name) for at, type_, name in self.infos]
         return [(a, d, n) for a, d, n in rows if d is not None and (a, n) not in own]
