@@ -81,7 +81,8 @@ class Premises:
 
     def numbers(self, index: int) -> npt.NDArray[np.int64]:
         """The elements of an input, all of which must be numbers."""
-        numbers = integers(self.inputs[index].fact) if self.has(index) else None
+        self.content(index)
+        numbers = integers(self.inputs[index].fact)
         if numbers is None:
             raise Unproven(f"{self.name(index)} is known only at run time")
         return numbers

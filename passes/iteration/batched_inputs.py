@@ -35,7 +35,7 @@ class Feeding(Iterations):
     Attributes:
         exact: the same.
         memory: the limits of batched values.
-        graph: the scratch graph.
+        model, graph: the scratch model, and its graph.
         emit: the builder of its nodes.
         iterations: the trip count, int64 of shape [1].
         reversals: the values with a reversed first axis, both ways.
@@ -68,7 +68,7 @@ class Feeding(Iterations):
         scratch.opset_imports = dict(graph.root.opset_imports)
         room = Room(0)
         room.admit(100 + sum(len(graph) for graph in loop_view.body.walk()))
-        self.graph = scratch.graph
+        self.model, self.graph = scratch, scratch.graph
         self.emit = Builder(self.graph, room=room)
         if self.emit.opset < OLDEST_OPSET:
             raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")

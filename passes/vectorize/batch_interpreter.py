@@ -13,10 +13,13 @@ import onnx
 
 from ...analysis.peak_memory import bytes_of
 from ...analysis.safety.speculation import Speculation
-from ...facts.bounds import Known
-from ...facts.fact import Content, Fact
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.bounds import Bounds, Known, known
+from ...facts.fact import UNKNOWN, Content, Fact
+from ...facts.polynomial import Dimension
+from ...facts.safety_context import Premises, Unproven
 from ...ir import Node, Operator, Value, normal_domain
-from ...ops import rules_of
+from ...ops import OperatorRules, rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.cost_estimates import FREE
@@ -31,6 +34,8 @@ from ..iteration.places import counter, is_invariant, iteration_like, shift
 from ..scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, parallel_prefix
 from ..utils.zero_signs import readers_of
 from .accumulators import FinalValue
+
+_ZERO = Dimension.constant(0)
 
 
 class NodeBatcher(abc.ABC):
@@ -169,7 +174,9 @@ class NodeBatcher(abc.ABC):
             self.operands[node.output()] = Operand(rows, True, facts[0])
             return
         facts[0] = self._with_content(node, operands, facts[0])
-        self._enter_results(node, self.apply_rule(node, operands, facts))
+        results = self.apply_rule(node, operands, facts)
+        self._require_sizes(node, operands)
+        self._enter_results(node, results)
 
     def apply_rule(
         self, node: Node, operands: Sequence[Operand | None], facts: Sequence[Fact]
@@ -279,6 +286,49 @@ class NodeBatcher(abc.ABC):
         free = node.is_op(*FREE)
         return free or self.extent.certain or not self.speculation.survey([node])
 
+    def _require_sizes(self, node: Node, operands: Sequence[Operand | None]) -> None:
+        """Check that a batched node cannot fail where there are no iterations.
+
+        Raises:
+            Unbatchable: sizes that may not fit each other.
+        """
+        rules = rules_of(node.op)
+        if self.extent.certain or not rules.defines(OperatorRules.prove_safe):
+            return
+        facts = [self._known_in_one(*each) for each in zip(node.inputs, operands, strict=True)]
+        # Elements are read only beside those of a batched operand, of which there are none.
+        empty = {i for i, each in enumerate(operands) if each is not None and each.batched}
+        empty |= {*rules.risky_inputs}
+        try:
+            try:
+                rules.require_safe(_Nothing(node, facts, empty))
+            except Unproven:
+                facts = self._emitted(operands, facts)
+                rules.require_safe(_Nothing(node, facts, empty))
+        except _NoElements:
+            pass
+        except Unproven as unproven:
+            self.feeding.memory.needs_iteration = True
+            why = f"which may fail where there are no iterations: {unproven}"
+            raise Unbatchable(f"holds {node}, {why}") from unproven
+
+    def _known_in_one(self, value: Value | None, operand: Operand | None) -> Known:
+        """The facts of an operand in one iteration."""
+        if value is None or operand is None:
+            return Known(UNKNOWN)
+        return known(operand.fact) if operand.batched else self.known(value)
+
+    def _emitted(self, operands: Sequence[Operand | None], facts: Sequence[Known]) -> list[Known]:
+        """The facts of emitted operands: rules may fix sizes that vary between iterations."""
+        inference = ShapeInference(self.feeding.model, symbols=self.inference.symbols)
+        results = list(facts)
+        for index, operand in enumerate(operands):
+            if operand is not None and operand.batched:
+                shape = inference.fact(operand.value).shape
+                fact = dataclasses.replace(operand.fact, shape=shape and shape[1:])
+                results[index] = Known(fact, facts[index].bounds)
+        return results
+
     def _reuse(self, node: Node, operands: Sequence[Operand | None]) -> None:
         """Emit a loop-invariant node once."""
         inputs = [None if operand is None else operand.value for operand in operands]
@@ -303,6 +353,28 @@ class NodeBatcher(abc.ABC):
             self.feeding.memory.needs_iteration = True
             raise Unbatchable(f"holds {node}, which must not run where there are no iterations")
         return results
+
+
+class _NoElements(Unproven):
+    """The elements of a batched operand decide: without iterations there are none."""
+
+
+class _Nothing(Premises):
+    """Premises of a node some operands of which have no elements."""
+
+    def __init__(self, node: Node, inputs: Sequence[Known], empty: Container[int]) -> None:
+        super().__init__(node, inputs, node.root.opset())
+        self._empty = empty
+
+    def bounds(self, index: int) -> Bounds:
+        """No numbers."""
+        return Bounds(_ZERO, _ZERO - 1) if index in self._empty else super().bounds(index)
+
+    def content(self, index: int) -> Content:
+        """The elements of an invariant operand."""
+        if index in self._empty:
+            raise _NoElements
+        return super().content(index)
 
 
 HolderRule = Callable[[Node, NodeBatcher], None]

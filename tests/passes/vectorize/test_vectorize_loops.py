@@ -139,6 +139,34 @@ def test_a_node_that_must_not_run_without_iterations_is_in_an_if():
     )
 
 
+SIZES = {
+    "Add": ("float[M] w", "r = Add (e, w)", numbers(4), numbers(3)),
+    "MatMul": ("float[M, 2] w", "r = MatMul (e, w)", numbers(5, 2), numbers(3, 2)),
+    "Expand": ("int64[2] w", "r = Expand (e, w)", np.array([-4, 7]), np.array([2, 3])),
+    "LayerNormalization": (
+        "float[M] w",
+        "r = LayerNormalization (e, w)",
+        numbers(4),
+        numbers(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("op_type", SIZES)
+def test_sizes_that_may_not_fit_where_nothing_runs_are_in_an_if(op_type):
+    operand, node, misfit, fit = SIZES[op_type]
+    rank = "A, B" if op_type == "Expand" else "C"
+    text = f"""g (float[N, K] x, {operand}) => (y) <bool go = {{1}}, int64 zero = {{0}}> {{
+        shape = Shape (x) n = Gather (shape, zero)
+        y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[{rank}] r) {{
+            d = Identity (c) e = Gather (x, i) {node} }}> }}"""
+    before = untyped(text)
+    after = run_passes(before, VectorizeLoops()).model
+    assert op_types(after)[-1] == "If"
+    for count, size, other in ((0, 3, misfit), (0, 3, fit), (2, 3, fit)):
+        assert_same(before, after, {"x": numbers(count, size), "w": other})
+
+
 @pytest.mark.parametrize("start", ["yes", "go"])
 def test_loops_within_loops_of_any_trip_counts(start):
     text = f"""g (int64 a, int64 b, int64 n, bool go) => (int64[A, B, N] y) <bool yes = {{1}}> {{
