@@ -56,7 +56,7 @@ BODIES: dict[str, Body] = {
         difference="s2 = Sub (s, e)",
         alternating="s2 = Sub (e, s)",
         product="s2 = Mul (s, p)",
-        quotient="s2 = Div (s, u)",
+        quotient="a = Exp (p) s2 = Div (s, a)",
         largest="s2 = Max (s, e)",
         least_of_three="s2 = Min (e, s, f)",
         guarded_sum="a = Add (s, e) s2 = Where (g, a, s)",

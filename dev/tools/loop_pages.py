@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from straightline.facts.types import INTEGER_BITS
 from straightline.passes import PASSES, Pass
 from straightline.passes.recurrences.recognize.semirings import SEMIRINGS, Semiring, neutral
 
@@ -42,11 +43,16 @@ def _pair(semiring: Semiring) -> str:
     names = [onnx.TensorProto.DataType.Name(each).lower() for each in semiring.types]
     is_float = "float" in names
     dtype = np.dtype(np.float32 if is_float else bool if names == ["bool"] else np.int64)
+    integers = {onnx.TensorProto.DataType.Name(each).lower() for each in INTEGER_BITS}
+    if integers <= {*names}:
+        listed = [*(name for name in names if name not in integers), "all integers"]
+    else:
+        listed = names
     both = ", ".join(f"{neutral(name, dtype)}" for name in (semiring.join, semiring.act))
     kept = "up to rounding; integers bits" if "int64" in names else "up to rounding"
     kept = kept if semiring.rounds else "bits"
     kept += ", of numbers of at least 0" if semiring.is_ordered else ""
-    return f"| {semiring.join}, {semiring.act} | {both} | {', '.join(names)} | {kept} |"
+    return f"| {semiring.join}, {semiring.act} | {both} | {', '.join(listed)} | {kept} |"
 
 
 def options(names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 
 from ...facts.fact import Fact
+from ...facts.types import INTEGER_BITS
 from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
@@ -64,15 +65,25 @@ _COUNTED = ("And", "Or", "Xor")
 
 @record(frozen=True)
 class OneOperator:
-    """The associative operation of an operator on rows of one value."""
+    """The associative operation of an operator on rows of one value.
+
+    Attributes:
+        op: the operator.
+        compares: true for the Max or Min of integers by a comparison, before opset 12.
+    """
 
     op: Operator
+    compares: bool = False
 
     def __call__(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
     ) -> list[Value]:
         """Join earlier rows with later ones."""
-        return [emit.apply(self.op, [*early, *late], "joined")]
+        rows = [*early, *late]
+        if not self.compares:
+            return [emit.apply(self.op, rows, "joined")]
+        compare = "Greater" if self.op.op_type == "Max" else "Less"
+        return [emit.add("Where", [emit.add(compare, rows, "earlier"), *rows], "joined")]
 
     def neutral(self, emit: Builder, rows: Value, fact: Fact) -> Value | None:
         """Emit as many rows that change none; the rows themselves if the operator is idempotent."""
@@ -132,6 +143,9 @@ def parallel_prefix(
         kind = monoid.op.op_type
         if kind in _COUNTED:
             return [_by_count(emit, kind, rows[0], axis)]
+    if isinstance(monoid, OneOperator) and emit.opset < MIN_OF_INTEGERS:
+        compares = monoid.op.op_type in ("Max", "Min") and facts[0].elem_type in INTEGER_BITS
+        monoid = OneOperator(monoid.op, compares)
     if most is None and not straight:
         return _by_loop(emit, monoid, rows, facts, first, reach, axis)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT

@@ -174,7 +174,7 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
     plain, (factor,) = step.plain, step.plain.weights
     if factor is None:
         return "its next value does not depend on it"
-    if fact.elem_type not in (*NUMBERS, _BOOL):
+    if fact.elem_type not in (*(NUMBERS if plain.is_bounded else SUMS.types), _BOOL):
         return "steps of its element type do not compose"
     numbers = reader.array_of(factor)
     is_large = numbers is not None and not bool(np.all(np.abs(numbers) <= 1))

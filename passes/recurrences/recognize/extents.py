@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 import onnx
 
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.types import INTEGER_BITS
 from ....ir import Array, Node, Value
 from ...iteration.places import is_invariant
@@ -58,6 +59,7 @@ class Extents:
         loop = recurrence.iterations.loop_view
         self._sources = {one.argument: one.source for one in loop.scan_inputs}
         self._sources |= {one.argument: one.initial for one in loop.states if is_invariant(one)}
+        self._growing = {one.argument: one for one in loop.states if one.result is not one.argument}
 
     def alias(self, value: Value, source: Value) -> None:
         """Record that a value holds elements of another one."""
@@ -86,15 +88,38 @@ class Extents:
             return self._open(value) if value.array is None else extent_of_array(value.array)
         if value in self._sources:
             return self.of(self._sources[value], depth + 1)
+        if value in self._growing:
+            return self._of_counter(value, depth)
         if node is not None and depth <= _DEEPEST and not node.domain:
             with contextlib.suppress(Unfit):
                 operands = [self.of(v, depth + 1) for v in node.inputs if v is not None]
                 return self.result(node, operands)[0]
         return self._open(value)
 
+    def _of_counter(self, value: Value, depth: int) -> Extent:
+        """The extent of a state of floats that only grows by sums."""
+        state, (least, most) = self._growing.pop(value), self._limits(value)
+        node = skip_identities(state.result).producer
+        if most == math.inf and node is not None and node.is_op("Add") and value in node.inputs:
+            others = [v for v in node.inputs if v is not None and v is not value]
+            if len(others) == 1 and self.of(others[0], depth + 1)[0] >= 0:
+                least = self.of(state.initial, depth + 1)[0]
+        return least, most
+
     def is_signed(self, value: Value) -> bool:
         """Test for a type with numbers below 0."""
         return self._limits(value)[0] < 0
+
+    def have_inverses(self, value: Value | None) -> bool:
+        """Test for floats, none of them subnormal: the inverse of such a one may be infinite."""
+        if value is None:
+            return False
+        elem_type = self._recurrence.fact(value).elem_type
+        least = float(np.finfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type)).tiny)
+        if value.array is not None:
+            return not np.any((np.abs(value.array) < least) & (value.array != 0))
+        low, high = self.of(value)
+        return low >= least or high <= -least or self.are_whole(value)
 
     def are_whole(self, value: Value, depth: int = 0) -> bool:
         """Test for numbers that are all integers or truth values, also as floats."""
@@ -196,6 +221,13 @@ def _magnitude(one: Extent) -> Extent:
     return (0 if one[0] <= 0 <= one[1] else min(ends)), max(ends)
 
 
+def _above_zero(
+    function: Callable[[float], float], least: float, first: float, last: float
+) -> Extent:
+    """The extent of a function that grows; kernels may round it down."""
+    return (0.0 if least <= first else 0.99 * function(min(least, last))), math.inf
+
+
 def _square(one: Extent) -> Extent:
     least, most = _magnitude(one)
     return least * least, most * most
@@ -214,7 +246,9 @@ _WHOLE = ("Abs", "Add", "Concat", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Su
 """Other operators of integers alone whose results are integers."""
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(ELEMENTS, lambda one, *others: one),
-    **dict.fromkeys(("Exp", "Softplus", "Sqrt"), lambda one: (0.0, math.inf)),
+    "Exp": lambda one: _above_zero(math.exp, one[0], -700.0, 700.0),
+    "Sqrt": lambda one: _above_zero(math.sqrt, one[0], 0.0, 1e300),
+    "Softplus": lambda one: (0.0, math.inf),
     **dict.fromkeys(("HardSigmoid", "Sigmoid", "Softmax"), lambda one: (0.0, 1.0)),
     **dict.fromkeys(("Cos", "Erf", "Sin", "Softsign", "Tanh"), lambda one: (-1.0, 1.0)),
     "Concat": lambda *parts: hull(parts),

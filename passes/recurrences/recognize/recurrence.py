@@ -12,7 +12,7 @@ from ....ir.dataflow_graph import reach
 from ....ir.lazy import lazy_property
 from ....ir.option_names import by
 from ....ops.batching import Operand, Unbatchable
-from ....ops.builder import Builder
+from ....ops.builder import Builder, RewriteError
 from ....records import field, record
 from ...iteration.batched_inputs import Feeding
 from ...iteration.dependence_graph import DependenceGraph, Vertex
@@ -309,7 +309,7 @@ class AllIterations(Batcher):
 
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
-        reasons: list[str] = []
+        reasons, missing = list[str](), list[RewriteError]()
         slots = [v for s in recurrence.states for v in (s.argument, s.result, s.final)]
         with readers_of(self.emit, slots):
             for raiser in self.raisers:
@@ -318,7 +318,11 @@ class AllIterations(Batcher):
                     break
                 except Unfit as obstacle:
                     reasons.append(str(obstacle))
+                except RewriteError as error:  # another form may do without the operator
+                    missing.append(error)
             else:
+                if missing:
+                    raise missing[0]
                 names = " and ".join(f"'{state.argument.name}'" for state in recurrence.states)
                 _log.info("%s: no operator computes it: %s", names, "; ".join(reasons))
                 why = f"which no operator computes: {_obstacle(recurrence, reasons)}"

@@ -23,7 +23,7 @@ from ....facts.polynomial import product
 from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
 from ....ir import Graph, Operator, Value
 from ....ops.builder import Builder
-from ....ops.schema_queries import takes
+from ....ops.schema_queries import is_defined, takes
 from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
 from ..weights import Unfit
 from .coefficients import Coefficient
@@ -142,8 +142,7 @@ def accumulate(
         is_number: true if no row is NaN.
     """
     (state,), emit, iterations = recurrence.states, recurrence.emit, recurrence.iterations
-    summed = fact.elem_type in _COMMON and takes("CumSum", 0, fact.elem_type, emit.opset)
-    sums = kind == "Add" and summed
+    sums = kind == "Add" and _has_sums(fact.elem_type, emit)
     exact = kind not in _ROUNDING or fact.elem_type in INTEGER_BITS
     joins = iterations.options.costs == "none" or _joins_initial(recurrence, fact)
     if sums and fact.elem_type in IEEE_FLOATS and not joins:
@@ -165,6 +164,11 @@ def accumulate(
     is_number = is_number and not may_be_nan(state.initial)
     last = _last(emit, reduction, rows, fact.elem_type, is_number)
     return Replacement(describe(reduction, exact), exact, {}, {state: last})
+
+
+def _has_sums(elem_type: int, emit: Builder) -> bool:
+    """Test for running sums of an element type."""
+    return elem_type in _COMMON and takes("CumSum", 0, elem_type, emit.opset)
 
 
 def _rest(
@@ -285,16 +289,20 @@ def _truth(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -
     return accumulate(recurrence, "Or" if is_set else "And", flags, fact)
 
 
-def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement:
+def _hold(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact) -> Replacement | None:
     """Replace a state that iterations replace, or add to in a group: exactly."""
     emit, feeding, fresh = recurrence.emit, recurrence.feeding, reader.rows_of(step.fresh)
     if is_zero(step.plain.offset):
         return _held(recurrence, reader, step.reset, fresh, fact)
+    if not _has_sums(_TYPES.INT64 if fact.elem_type == _TYPES.BOOL else fact.elem_type, emit):
+        return None
     sums = _sums(recurrence, reader, step.plain, fact)
     # s = fresh + (sums now - sums then): exact in a group, as integers wrap in both.
     before = feeding.after(sums)
     fresh = _join(emit, fresh, before, fact, less=True)
     replacement = _held(recurrence, reader, step.reset, fresh, fact)
+    if replacement is None:
+        return None
     every, final, rows = (
         {own: _join(emit, value, by, fact) for own, value in values.items()}
         for values, by in (
@@ -333,10 +341,12 @@ def _join(emit: Builder, one: Value, other: Value, fact: Fact, less: bool = Fals
 
 def _held(
     recurrence: Recurrence, reader: StepReader, reset: Coefficient, rows: Value, fact: Fact
-) -> Replacement:
-    """Replace a state by the row that replaced it last."""
+) -> Replacement | None:
+    """Replace a state by the row that replaced it last; None where steps must compose."""
     if reset.single:
         return _held_whole(recurrence, reader, reset, rows, fact)
+    if not is_defined("GatherElements", recurrence.emit.opset):
+        return None
     (state,), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     # Places are int64 whatever the elements are, and the steps move these.
     numbers = Fact(_TYPES.INT64, fact.shape)

@@ -49,7 +49,7 @@ class Semiring:
 
 CHOICES = Semiring("Max", "Min", NUMBERS)
 LARGEST_PRODUCTS = Semiring("Max", "Mul", IEEE_FLOATS, rounds=True, is_ordered=True)
-SUMS = Semiring("Add", "Mul", NUMBERS, rounds=True)
+SUMS = Semiring("Add", "Mul", (*IEEE_FLOATS, *INTEGER_BITS), rounds=True)
 TRUTH = Semiring("Xor", "And", (_TYPES.BOOL,))
 LOGARITHMS = Semiring("LogSumExp", "Add", IEEE_FLOATS, rounds=True)
 SEMIRINGS = (

@@ -404,6 +404,8 @@ class StepReader(Coefficients):
             return self._binary(node, "Mul", one, other)
         if one.is_constant:
             return self._constant(self._combine("Div", one.fresh, divisor))
+        if not Extents(self._recurrence).have_inverses(node.inputs[1]):
+            raise Unfit(f"{node} divides by a number so small that its inverse may be infinite")
         inverse = self._combine("Div", ONE, divisor)
         inverse = dataclasses.replace(inverse, positive=divisor.positive)
         step = self._binary(node, "Mul", one, self._constant(inverse))

@@ -66,6 +66,62 @@ def test_an_infinity_stays_where_it_is():
     assert_same(text, model, x, s0=numbers(1)[0])
 
 
+DIVISORS = [
+    "p = Sigmoid (e) d = Exp (p)",
+    "a = Mul (e, e) b = Add (a, half) d = Sqrt (b)",
+    "j = Add (i, one) d = Cast <to = 1> (j)",
+    "d = Constant <value_floats = [0.0, -2.0, 3.0]> ()",
+]
+
+
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_divisors_of_which_no_inverse_is_infinite(divisor):
+    text = loop(
+        f"{divisor} t = Add (s, e) s2 = Div (t, d) r = Identity (s2)", "float[3] s s0", "float[3] r"
+    )
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+@pytest.mark.parametrize(
+    "divisor", ["d = Exp (e)", "d = Constant <value_floats = [1e-41, 1.0, 1.0]> ()"]
+)
+def test_a_subnormal_divisor_has_no_inverse(divisor):
+    """0 / 1e-41 is 0, and 0 times the inverse would be NaN."""
+    assert "inverse may be infinite" in reason(loop(f"{divisor} s2 = Div (s, d)", "float[3] s s0"))
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "uint32", "uint64"])
+@pytest.mark.parametrize("is_all", [True, False])
+def test_sums_and_products_of_all_integers_wrap(kind, is_all):
+    body = f"k = Cast <to = {kind}> (e) a = Mul (s, k) s2 = Add (a, k)"
+    more = " r = Identity (s2)" if is_all else ""
+    number = {"uint8": 2, "int16": 5, "uint32": 12, "uint64": 13}[kind]
+    text = loop(body + more, f"{kind}[3] s s0", f"{kind}[3] r" if is_all else "")
+    text = text.replace(f"to = {kind}", f"to = {number}")
+    model = raised(text, kept=["Scan"])
+    for length in (*LENGTHS, 100):
+        x = np.abs(numbers(length)) * 9
+        assert_same(text, model, x, exact=True, s0=np.array([7, 200, 3], kind))
+
+
+OLDER = {
+    10: "g = Greater (e, nil) k = Less (e, half) h = Not (k) a = And (h, s) s2 = Or (a, g)",
+    9: "g = Greater (e, nil) j = Cast <to = 7> (e) a = Add (s, j) s2 = Where (g, a, j)",
+}
+
+
+@pytest.mark.parametrize("opset", OLDER)
+def test_steps_compose_where_an_operator_is_missing(opset):
+    """No GatherElements before opset 11, no CumSum."""
+    kind = "bool" if opset == 10 else "int64"
+    text = loop(OLDER[opset] + " r = Identity (s2)", f"{kind}[3] s s0", f"{kind}[3] r", opset=opset)
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=np.array([1, 0, 1], kind))
+
+
 @table(
     ("two = Constant <value_float = 2.0> () t = Mul (s, two) s2 = Max (t, e)", "overflow"),
     ("t = Mul (s, s) s2 = Add (t, e)", "by itself"),
