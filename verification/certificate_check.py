@@ -14,12 +14,25 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from ..ir import Array, BaseDir, ModelSource, Tensor, base_dir_of, read, read_bytes, to_proto
+from ..definitions import Unfit, expansion_of, is_foreign
+from ..definitions.case import Signature
+from ..definitions.of_onnx import function_of
+from ..ir import (
+    Array,
+    BaseDir,
+    ModelSource,
+    Operator,
+    Tensor,
+    base_dir_of,
+    read,
+    read_bytes,
+    to_proto,
+)
 from ..ir.io.fingerprint import digest_of
 from .checker.execution import execute
 from .checker.replay import Replay
 from .checker.rules import NOTIONS
-from .checker.terms import CertificateError, Head
+from .checker.terms import ABSENT, CertificateError, Head, Terms
 
 FORMAT, VERSION = "straightline certificate", 3
 CLAIMS = {
@@ -33,6 +46,8 @@ _MOST_BYTES, _MOST_STEPS, _LONG = 1 << 30, 1 << 20, 128
 _REMARKS = {"straightline": str, "claim": str, "rules": list, "assumptions": list, "terms": dict}
 """Keys for the prover. The check demands that they name the assumptions of the derivation."""
 _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "bound", "derivation"}
+_OPEN = frozenset(("Attention",))
+"""Operators of ONNX that are their functions over the reals: no rule is about them."""
 _MINIMA = "minima"
 """Key for least sizes that the prover assumes, where it assumes any. The check does without."""
 
@@ -113,7 +128,71 @@ def replayed(
     sources = read(before), read(after)
     folders = base_dir_of(sources[0], base_dir), base_dir_of(sources[1], base_dir)
     protos = to_proto(sources[0]), to_proto(sources[1])
-    return Replay(execute(protos, bound, folders), equality)
+    return Replay(execute(protos, bound, folders, Definitions(equality)), equality)
+
+
+class Definitions:
+    """Functions that define operators, which the checker takes as data and names as assumptions.
+
+    Args:
+        equality: the notion of equality: kernels may round in other places than most definitions.
+    """
+
+    def __init__(self, equality: str) -> None:
+        self._equality = equality
+        self._functions: dict[str, dict[bytes, onnx.FunctionProto]] = {}
+
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """The functions that were asked for, by operator."""
+        rows = sorted(self._functions.items())
+        return {name: [*map(onnx.printer.to_text, each.values())] for name, each in rows}
+
+    def __call__(
+        self,
+        terms: Terms,
+        node: onnx.NodeProto,
+        attributes: Sequence[onnx.AttributeProto],
+        versions: Mapping[str, int],
+        args: Sequence[int],
+    ) -> onnx.FunctionProto | None:
+        """Function of an operator on terms; ONNX has only where no rule is about it.
+
+        Without versions a rule asks for the function of an operator of ONNX.
+        """
+        operator = Operator(node.op_type, {a.name: a for a in attributes}, node.domain)
+        is_own, is_real = bool(versions) and is_foreign(operator), self._equality == "reals"
+        if not is_own and versions and not (is_real and node.op_type in _OPEN):
+            return None
+        facts = [terms.fact(arg) for arg in args]
+        kinds = [
+            None if arg == ABSENT else fact.elem_type for arg, fact in zip(args, facts, strict=True)
+        ]
+        shapes = [
+            None if fact.shape is None else [d if isinstance(d, int) else None for d in fact.shape]
+            for fact in facts
+        ]
+
+        def constant(place: int) -> Array | None:
+            tensor = terms.tensor(args[place])
+            return None if tensor is None else tensor.numpy()
+
+        signature = Signature(operator, kinds, shapes, [*map(bool, node.output)], constant)
+        function = self._foreign(signature, versions) if is_own else function_of(signature)
+        if function is not None:
+            key = function.SerializeToString(deterministic=True)
+            self._functions.setdefault(operator.qualname, {})[key] = function
+        return function
+
+    def _foreign(
+        self, signature: Signature, versions: Mapping[str, int]
+    ) -> onnx.FunctionProto | None:
+        try:
+            expansion = expansion_of(signature, versions)
+        except Unfit:
+            return None
+        is_exact = expansion is not None and expansion.definition.exact
+        return expansion.proto if expansion and (is_exact or self._equality == "reals") else None
 
 
 def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:
@@ -124,6 +203,7 @@ def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str,
         head = heads.setdefault(text_of(node.head), len(heads))
         rows.append([head, [*node.args], node.output, node.fact.text()])
     before, after = replay.models.before.outputs, replay.models.after.outputs
+    texts = terms.define.texts if isinstance(terms.define, Definitions) else {}
     return {
         "heads": [*heads],
         "terms": rows,
@@ -131,6 +211,7 @@ def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str,
         "outputs": {name: [before[name], after[name]] for name in before},
         "rules": sorted({rule for rule, _ in steps}),
         "assumptions": sorted(replay.assumptions),
+        **({"definitions": texts} if texts else {}),
     }
 
 

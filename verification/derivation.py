@@ -18,10 +18,10 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
-_ROUNDED = "rounded-constant"
+_ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
-    *("constants-of-sum", "constants-of-product", "product-and-sum"),
+    *("constants-of-sum", "constants-of-product", "definition"),
 )
 """Rules over the reals that build functions of constants."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
@@ -444,8 +444,10 @@ class Search:
                 if name != _ROUNDED or mark in self._numbers:
                     return
                 self._numbers.add(mark)
-            elif any(arg >= 0 and find(arg) == find(term) for arg in args):
+            elif name == _ROUNDED or any(arg >= 0 and find(arg) == find(term) for arg in args):
                 return  # x + 0, which is x, has ever more sums
+        if name == _FOLDED and not self._is_constant(term):
+            return
         size = len(self.terms.nodes)
         before = self._derived.get((name, term), -1)
         once = before >= 0 and (not name.startswith(_OF_SIZES) or before == self._stamp(term))
@@ -470,6 +472,11 @@ class Search:
             self.steps.append(step)
             self.built[step] = is_new, built
 
+    def _is_constant(self, term: int) -> bool:
+        """Test for an operator on constants, whose values it does not read."""
+        tensor, args = self.terms.tensor, self.terms.nodes[term].args
+        return all(arg == ABSENT or tensor(arg) is not None for arg in args)
+
     def _is_moved(self, term: int) -> bool:
         """Test for a loop without states that equals something else."""
         others = [self.terms.nodes[member].head.name for member in self.terms.members(term)]
@@ -493,8 +500,8 @@ class Search:
                 self.reads[rule, term] = self._free - self.terms.free
             # The checker folds by the reference. A value on which onnxruntime disagrees would make
             # a claim that no run confirms.
-            if rule == "constant-folding" and derived is not None and term not in self._folds:
+            if rule == _FOLDED and derived is not None and term not in self._folds:
                 self._folds[term] = agrees(node.head, self.terms.arrays(node.args))
-            return derived if self._folds.get(term, True) or rule != "constant-folding" else None
+            return derived if self._folds.get(term, True) or rule != _FOLDED else None
         except CertificateError:  # the step is not made
             return None

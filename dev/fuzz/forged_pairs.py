@@ -709,5 +709,66 @@ g (float[n] x) => (y)
 """
 """Pairs that differ also over the reals, or where one is not defined."""
 
+OF_DEFINITIONS = r"""
+# another attribute
+g (float[2,2] x, float[2,2] w) => (y)
+- { y=com.microsoft.QuickGelu<alpha=1.0>(x) }
++ <float a={1.702}> { b=Mul(x,a) s=Sigmoid(b) y=Mul(x,s) }
+# another default
+g (float[2,2] x, float[2] w) => (y) {
+- y=com.microsoft.SkipLayerNormalization(x,x,w) }
++ s=Add(x,x) y=LayerNormalization(s,w) }
+# another order of operands
+g (float[2,2] x, float[2,2] w) => (y) {
+- y=com.microsoft.FusedMatMul(x,w) }
++ y=MatMul(w,x) }
+# a transposed operand
+g (float[2,2] x, float[2,2] w) => (y) {
+- y=com.microsoft.FusedMatMul<transB=1>(x,w) }
++ t=Transpose(x) y=MatMul(t,w) }
+# an operand in another place
+g (float[2,2] x, float[2] w, float[2] k) => (y) {
+- y=com.microsoft.SkipLayerNormalization(x,x,w,,k) }
++ y=com.microsoft.SkipLayerNormalization(x,x,w,k) }
+# an operand that is left out
+g (float[1,2,2] x, float[1,2,2] w, float[1,1,2,2] k) => (y) {
+- y=com.microsoft.MultiHeadAttention<num_heads=1>(x,w,w,,,k) }
++ y=com.microsoft.MultiHeadAttention<num_heads=1>(x,w,w) }
+# another opset
+g (float[2,3] x) => (y) {
+- y=com.microsoft.Gelu(x) }
++ y=Gelu<approximate="tanh">(x) }
+# another output
+g (float[2,2] x, float[2] w) => (y) {
+- y,m,i,s=com.microsoft.SkipLayerNormalization(x,x,w) z=Neg(s) }
++ n,m,i,y=com.microsoft.SkipLayerNormalization(x,x,w) z=Neg(y) }
+# a function of the model
+g (float[2,2] x) => (y) { y=com.microsoft.QuickGelu(x) }
+- <domain: "com.microsoft", opset_import: ["":20]> QuickGelu (a) => (b) { b=Neg(a) }
++ <domain: "com.microsoft", opset_import: ["":20]> Other (a) => (b) { b=Neg(a) }
+# scores without a mask
+g (float[1,2,2] x, float[1,2,2] w, float[2,2] k) => (y) {
+- y=Attention<q_num_heads=1,kv_num_heads=1>(x,w,w,k) }
++ y=Attention<q_num_heads=1,kv_num_heads=1>(x,w,w) }
+# scores of the past alone
+g (float[1,2,2] x, float[1,2,2] w) => (y) {
+- y=Attention<q_num_heads=1,kv_num_heads=1,is_causal=1>(x,w,w) }
++ y=Attention<q_num_heads=1,kv_num_heads=1>(x,w,w) }
+# a sum of others
+g (float[2,2] x, float[2,2] w, float[2,2] k) => (y) {
+- s=Add(x,w) t=Add(w,w) y=Add(s,k) }
++ s=Add(w,k) t=Add(w,w) y=Add(s,t) }
+# a repetition
+g (float[2,2] x) => (y)
+- <int64[2] k={1,2}> { y=Tile(x,k) }
++ <int64[2] i={0,1}> { y=Concat<axis=0>(x,x) }
+# indices of other axes
+g (float[2,2,2] x, int64[2,1] i) => (y)
+- { y=GatherND(x,i) }
++ { y=GatherND<batch_dims=1>(x,i) }
+"""
+"""Pairs that differ with functions for operators, in which ONNX is of opset 23."""
+
 
 PAIRS, VALUES, REALS = pairs(TEXT + forged_loops.TEXT[1:]), pairs(OF_VALUES), pairs(OF_REALS)
+DEFINITIONS = pairs(OF_DEFINITIONS)

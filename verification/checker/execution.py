@@ -17,7 +17,7 @@ from .inference import common, fact_of, fact_of_output, numbers_of, refine
 from .meaning import head_of, schema_of
 from .polynomials import Dim
 from .sizes import sizes_in
-from .terms import ABSENT, Args, CertificateError, Fact, Head, Terms, is_own, require_unique
+from .terms import ABSENT, Args, CertificateError, Define, Fact, Head, Terms, is_own, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -162,9 +162,9 @@ class Execution:
     """Execution of one model. A body is a name under the condition of an If, or under a loop."""
 
     def __init__(
-        self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool
+        self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool | None
     ) -> None:
-        self.log: list[Application] = []
+        self.log, self.assumptions = list[Application](), set[str]()
         self.declared: list[Declaration] = []
         self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
@@ -211,7 +211,7 @@ class Execution:
 
     def _constant(self, content: Tensor | Array) -> int:
         """Term of a constant. Over the reals one that the rewrite alone holds may be rounded."""
-        return self._terms.constant(content, is_free=not self._is_original)
+        return self._terms.constant(content, is_free=self._is_original is False)
 
     def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope) -> None:
         for node in nodes:
@@ -225,7 +225,13 @@ class Execution:
         function = self._functions.get((_domain(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._call(function, attributes, args)[: len(node.output)]
-        if node.op_type == "Constant" and not _domain(node.domain):
+        domain = _domain(node.domain)
+        results = self.opened(node, attributes, args) if domain in self._imports else None
+        if results is not None:
+            name = f"{domain}::{node.op_type}".removeprefix("::")
+            self.assumptions.add(f"{name} computes its definition")
+            return [*results, *[ABSENT] * len(node.output)][: len(node.output)]
+        if node.op_type == "Constant" and not domain:
             return [self._constant(_constant(attributes, self._folder))]
         head = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
@@ -351,6 +357,11 @@ class Execution:
         self._imports, self._parameters = outer
         self._depth -= 1
         return [scope[name] for name in function.output]
+
+    def opened(self, node: onnx.NodeProto, attributes: _Messages, args: Args) -> list[int] | None:
+        """Outputs of an operator by the function that defines it, which is data; None without."""
+        function = self._terms.define(self._terms, node, attributes, self._imports, args)
+        return None if function is None else self._call(function, attributes, args)
 
     def _draws(self, head: Head, args: tuple[int, ...], *, has_body: bool) -> bool:
         """Test whether an operator may have other outputs for equal inputs, as unknown ones may."""
@@ -493,9 +504,11 @@ class Models(NamedTuple):
     assumptions: set[str]
 
 
-def execute(protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path | None]) -> Models:
+def execute(
+    protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path | None], define: Define
+) -> Models:
     """Execute two models on the same inputs, of which the bound ones have their values."""
-    terms, types = Terms(), [_inputs(proto) for proto in protos]
+    terms, types = Terms(define), [_inputs(proto) for proto in protos]
     facts, assumptions = _compare(types[0], types[1], bound)
     defaults, sides = [], []
     for proto, folder in zip(protos, folders, strict=True):
@@ -510,6 +523,7 @@ def execute(protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path 
         names = [info.name for info in proto.graph.output]
         require_unique(names, "outputs")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
+        assumptions |= execution.assumptions
     for number, _ in enumerate(terms.nodes):
         refine(terms, number)
     terms.infer = refine

@@ -317,6 +317,12 @@ def _pad(o: _Output) -> Sequence[Dim]:
     return [add(dim, a + b) for dim, a, b in ends]
 
 
+def _gathered(o: _Output) -> Shape:
+    *sizes, last = o.shape(1) or (None,)
+    first = o.head.integer("batch_dims") + known(last if isinstance(last, int) else None)
+    return (*sizes, *o.shape()[first:])
+
+
 def _matmul(o: _Output) -> Sequence[Dim]:
     one, other = o.shape(), o.shape(1)
     batch = known(broadcast([one[:-2], other[:-2]]) if one and other else None)
@@ -442,6 +448,7 @@ RULES: dict[str, Rule] = {
     "Flatten": _flatten,
     "Gather": lambda o: _with(o.shape(), o.axis(), *o.shape(1)),
     "GatherElements": lambda o: o.shape(1),
+    "GatherND": _gathered,
     "Gemm": _gemm,
     "MatMul": _matmul,
     "NonZero": lambda o: (known(len(o.shape()) or None), None),

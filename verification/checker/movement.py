@@ -195,7 +195,7 @@ def _origins(terms: Terms, node: Node, old: Shape, new: Shape) -> _Origins:
         return [*(node.head.integers("perm") or range(rank)[::-1])]
     if node.head.name == "Gather":
         return [*range(axis), *[None] * (more + 1), *range(axis + 1, rank)]
-    if node.head.name == "Expand":
+    if node.head.name in ("Expand", "Tile"):
         pairs = enumerate(zip(old, new[more:], strict=True))
         return [*[None] * more, *[k if one == other else None for k, (one, other) in pairs]]
     touched = [axis]
@@ -324,5 +324,5 @@ def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:
 
 
 RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
-MOVING = ("moved", *RESHAPING[1:], "Expand", "Gather", "Slice", "Split", "Transpose")
+MOVING = "moved", *RESHAPING[1:], *names("Expand Gather Slice Split Tile Transpose")
 """Operators that move elements, and do not fail where the map is known."""

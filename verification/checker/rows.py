@@ -22,14 +22,12 @@ from .terms import ABSENT, COMMUTATIVE, Fact, Head, Node, Terms, carries_all
 Kind = Literal["safe", "spelling", "weaker", "value"]
 _Binding = dict[str, int]
 _FLOATS = (1, 10, 11, 16)
-LONGER = "gives the same bits as its definition"
-"""Assumption about an operator that rounds in between."""
 
 
 class Row(NamedTuple):
     """Rule as data: its name, what it says of failures (`rules`), and patterns that are equal."""
 
-    # A condition is a word of `_CONDITIONS` and a name of a pattern.
+    # A condition is a word of `_CONDITIONS` and names of a pattern.
 
     name: str
     kind: Kind
@@ -37,12 +35,9 @@ class Row(NamedTuple):
     result: Any
     conditions: tuple[str, ...] = ()
     notion: str = "bits"
-    assumes: str = ""
 
 
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
-_MISH = ("Mul", "x", ("Tanh", ("Softplus", "x")))
-_GELU = ("Mul", ("Mul", 0.5, "x"), ("Sum", 1.0, ("Erf", ("Div", "x", 2**0.5))))
 _LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
 _INSIDE, _COLUMNS = ("MatMul", "x", ("Mul", "w", "k")), ("floats x", "line k", "matrix w")
@@ -72,12 +67,11 @@ ROWS = (
     Row("xor-true", "value", ("Xor", "x", 1), ("Not", "x"), _LIKE),
     Row("row-by-vector", "value", _ROW, ("Unsqueeze", ("Gather", "x", "i"), "a"), ("front a",)),
     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
-    Row("mish", "spelling", ("Mish", "x"), _MISH, _FLOAT[1:], assumes=LONGER),
-    Row("gelu", "spelling", ("Gelu", "x"), _GELU, _FLOAT[1:], assumes=LONGER),
     Row("double-negation", "value", ("Neg", ("Neg", "x")), "x"),
     Row("times-minus-one", "value", ("Mul", "x", -1), ("Neg", "x"), _LIKE),
     Row("negative-product", "value", ("Neg", ("Mul", "x", "z")), ("Mul", "x", ("Neg", "z"))),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),
+    Row("sum-of-two", "spelling", ("Sum", "x", "z"), ("Add", "x", "z"), (), "reals"),
     Row("square", "value", ("Pow", "x", 2), ("Mul", "x", "x"), _FLOAT, "reals"),
     Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
     Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
@@ -85,7 +79,7 @@ ROWS = (
     Row("scaled-columns", "value", _SCALED, _INSIDE, _COLUMNS, "reals"),
     Row("scaled-operand", "value", ("MatMul", ("Mul", "x", "k"), "w"), _SCALED, _SINGLE, "reals"),
     Row("factor-of-sum", "value", *_FACTORS, _CONSTANTS, "reals"),
-    Row("constants-of-sum", "value", *_SUM, _CONSTANTS, "reals"),
+    Row("constants-of-sum", "value", *_SUM, ("floats x", "sum c d"), "reals"),
     Row("constants-of-product", "value", *_PRODUCT, _CONSTANTS, "reals"),
     Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _DIVIDES, "reals"),
 )
@@ -115,7 +109,7 @@ def derive_row(row: Row) -> Callable[[Terms, Node, Fact], int | None]:
     def derive(terms: Terms, node: Node, fact: Fact) -> int | None:
         derived = None
         for binding in _in_node(terms, row.pattern, node, {}):
-            if all(_CONDITIONS[word](terms, fact, binding[name]) for word, name in words):
+            if all(_CONDITIONS[w](terms, fact, *map(binding.get, args)) for w, *args in words):
                 derived = build(terms, row.result, binding, fact)
                 if row.notion == "reals" and terms.fact(derived).shape != fact.shape:
                     derived = None
@@ -172,7 +166,10 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
     return apply(terms, pattern[0], *[build(terms, each, binding, fact) for each in pattern[1:]])
 
 
-_CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
+_CONDITIONS: dict[str, Callable[..., bool]] = {
+    "sum": lambda terms, fact, *args: (
+        terms.closed.issuperset(args) or terms.key(Node(plain("Add"), args, 0, fact)) in terms.table
+    ),
     "constant": lambda terms, fact, term: term in terms.closed,
     "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
     "divisor": lambda terms, fact, term: all(a is None or a.all() for a in terms.arrays((term,))),
@@ -183,4 +180,4 @@ _CONDITIONS: dict[str, Callable[[Terms, Fact, int], bool]] = {
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,
     "integers": lambda terms, fact, term: terms.fact(term).elem_type in (*range(2, 8), 12, 13),
 }
-"""Words on the result of the left pattern and a term in it: it has the shape of the result."""
+"""Words on the result of the left pattern and terms in it."""

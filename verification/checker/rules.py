@@ -14,12 +14,12 @@ import onnx
 
 from ...reference.rounding import Function, exact, function_of, rows_of
 from . import movement, scans
-from .execution import BRANCHES
+from .execution import BRANCHES, Execution
 from .folding import MOVING, computed, rounds
 from .inference import BROADCASTING, broadcast, fact_of_output
 from .meaning import FIRST, head_of
 from .polynomials import Dim, add, divide, is_at_least, multiply
-from .rows import LONGER, ROWS, Kind, apply, build, derive_row, integers, is_filled
+from .rows import ROWS, Kind, apply, derive_row, integers, is_filled
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
@@ -38,6 +38,7 @@ class Rule(NamedTuple):
     assumes: str = ""
 
 
+LONGER = "gives the same bits as its definition"
 OF_ROWS = "of some rows gives the same bits as of all rows"
 FOLDED = "of constants gives the same bits in the runtime"
 """Assumptions about an operator that rounds in between."""
@@ -48,7 +49,7 @@ ROUNDED = (
 SUMMED = "CumSum adds one row after another"
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 RULES = {
-    row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion, row.assumes)
+    row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion)
     for row in ROWS
 }
 """Rules by the name that certificates have for them."""
@@ -159,19 +160,19 @@ _rule("cast-to-own-type", "Cast", kind="safe")(
 )
 
 
-@_rule("product-and-sum", "Gemm", kind="spelling", assumes=LONGER)
-def product_and_sum(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write a Gemm by its definition, where both have the same shape."""
-    head, args = node.head, list(node.args)
-    factors = head.attribute("alpha"), head.attribute("beta")
-    # Other factors round once more in the definition; before opset 11 the bias was required.
-    if fact.elem_type not in _FLOATS or head.version < 11 or factors != (1, 1):
-        return None
-    for place, name in enumerate(("transA", "transB")):
-        args[place] = apply(terms, "Transpose", args[place]) if head.integer(name) else args[place]
-    derived = apply(terms, "MatMul", *args[:2])
-    derived = apply(terms, "Add", derived, args[2]) if len(args) > 2 else derived
-    return derived if terms.fact(derived).shape == fact.shape is not None else None
+@_rule("definition", "Gelu", "Gemm", "Mish", kind="spelling", assumes=LONGER)
+def definition(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write an operator by the function that defines it, where both have one type."""
+    call = onnx.NodeProto(op_type=node.head.name, output=["y"])
+    execution = Execution(terms, onnx.ModelProto(), None, is_original=None)
+    attributes = [onnx.AttributeProto.FromString(content) for _, content in node.head.attributes]
+    results = None if node.output else execution.opened(call, attributes, node.args)
+    return results[0] if results and terms.fact(results[0]) == fact else None
+
+
+_rule("normalization", "LayerNormalization", "RMSNormalization", kind="weaker", assumes=LONGER)(
+    definition
+)
 
 
 @_rule("all-of-operand", "Concat", "Slice", kind="value")
@@ -188,31 +189,6 @@ def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
     is_all = None not in (fact.shape or (None,)) and shapes[0] == fact.shape and len(args) > 2
     is_all &= all(e is not None and not any(n != k for n in e) for k, e in enumerate(lists))
     return args[0] if is_all else None
-
-
-_FAR = ("Sub", "x", ("ReduceMean", "x", "axes"))
-_NORMALIZED = {
-    "LayerNormalization": ("Mul", _FAR, ("Reciprocal", ("Sqrt", "mean"))),
-    "RMSNormalization": ("Div", "x", ("Sqrt", "mean")),
-}
-
-
-@_rule("normalization", *_NORMALIZED, kind="weaker", assumes=LONGER)
-def normalization(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write a normalization by its definition: the mean is of squares, with epsilon."""
-    head, (x, scale, *bias) = node.head, node.args
-    rank, axis = len(fact.shape or ()), head.integer("axis")
-    # Half precision is computed in the type of `stash_type`, and rounded in between.
-    is_plain = fact.elem_type == head.integer("stash_type") == onnx.TensorProto.FLOAT
-    if node.output or not is_plain or not -rank <= axis < rank:
-        return None
-    number = terms.constant(np.array(head.attribute("epsilon"), np.float32))
-    parts = {"x": x, "scale": scale, "axes": integers(terms, [*range(axis % rank, rank)])}
-    parts["far"] = x if head.name[0] == "R" else build(terms, _FAR, parts, fact)
-    mean = apply(terms, "ReduceMean", apply(terms, "Mul", *[parts["far"]] * 2), parts["axes"])
-    parts["mean"] = apply(terms, "Add", mean, number)
-    scaled = build(terms, ("Mul", _NORMALIZED[head.name], "scale"), parts, fact)
-    return apply(terms, "Add", scaled, *bias) if bias else scaled
 
 
 _MOVED: dict[str, tuple[int, list[str]]] = {

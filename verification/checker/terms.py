@@ -118,6 +118,8 @@ def parts(node: Node) -> Parts:
 
 
 _Key = tuple[Head, int, Args]
+Define = Callable[..., onnx.FunctionProto | None]
+"""Function that defines an operator: terms, node, its attributes, opsets and operands to data."""
 
 
 class Terms:
@@ -129,8 +131,8 @@ class Terms:
     # `table` the terms by their keys.
     # Where `is_real`, terms are equal over the reals, and nothing is folded that rounds.
 
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
+    def __init__(self, define: Define = lambda *question: None) -> None:
+        self.define, self.nodes = define, list[Node]()
         self.merges, self.changed = 0, set[int]()
         self.known: set[Dim] = set()
         self.elements, self.constants = dict[int, Array](), dict[int, Tensor]()
@@ -268,7 +270,7 @@ class Terms:
         fact = Fact(tensor.elem_type, tuple(tensor.dims))
         digest = digest_of_array(tensor.numpy()).hex()
         number = self.add(Head("constant", key=f"{digest} {fact.text()}"), fact=fact)
-        self.free -= {number}
+        self.free -= set() if is_free else {number}
         self.free |= {number} if is_free and number not in self.constants else set()
         self.constants[number] = tensor
         self.closed.add(number)

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from forged import accepted
-from forged_pairs import PAIRS, REALS, VALUES
+from forged_pairs import DEFINITIONS, PAIRS, REALS, VALUES
 from proofs import model
 from tables import table
 
@@ -34,6 +34,15 @@ def test_rounded_constants_are_no_real_numbers(name):
     pair = [model(text, opset) for text, opset in zip(texts, opsets, strict=True)]
     assert not accepted(*pair, {}, "reals")
     assert not accepted(*pair[::-1], {}, "reals")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("equality", ["bits", "reals"])
+def test_functions_for_operators_prove_nothing_else(name, equality):
+    header = '<ir_version: 8, opset_import: ["" : 23, "com.microsoft" : 1]>'
+    pair = [model(f"{header} {text}") for text in DEFINITIONS[name][:2]]
+    assert not accepted(*pair, {}, equality) and not accepted(*pair[::-1], {}, equality)
+    assert all(accepted(each, each, {}, equality) for each in pair)
 
 
 NEG = "g (float[n] x) => (y) { y = Neg (x) }"

@@ -9,6 +9,7 @@ from operator_cases import cases
 from proofs import model
 from straightline.ir import Tensor
 from straightline.reference.interpreter.node_kernels import operator_kernel
+from straightline.verification.certificate_check import Definitions
 from straightline.verification.checker.execution import execute
 from straightline.verification.checker.inference import RULES, broadcast, fact_of, fact_of_output
 from straightline.verification.checker.meaning import head_of
@@ -20,7 +21,7 @@ from tables import table
 def facts(text, opset=18):
     """Facts of the outputs of a model."""
     proto = text if isinstance(text, onnx.ModelProto) else model(text, opset)
-    models = execute((proto, proto), {}, (None, None))
+    models = execute((proto, proto), {}, (None, None), Definitions("bits"))
     return [models.terms.fact(term) for term in models.before.outputs.values()]
 
 

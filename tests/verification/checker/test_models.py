@@ -3,7 +3,7 @@ import onnx
 import pytest
 from certificates import assert_derived, assert_none, certificate
 from proofs import model
-from straightline.verification.certificate_check import check
+from straightline.verification.certificate_check import Definitions, check
 from straightline.verification.checker.execution import execute, require_valid
 from straightline.verification.checker.terms import CertificateError
 from tables import cases, table
@@ -69,7 +69,7 @@ def test_bound_inputs_are_constants():
     for wrong in ({"k": np.array([2], np.int64)}, {"k": np.array(1, np.int64)}, {"z": bound["k"]}):
         assert isinstance(certificate(before, after, wrong)["derivation"], str)
     with pytest.raises(CertificateError, match="different inputs"):
-        execute((before, after), {}, (None, None))
+        execute((before, after), {}, (None, None), Definitions("bits"))
 
 
 def check_types(text):

@@ -13,7 +13,7 @@ VALUES = {"float": FLOATS, "int64": np.array([0, 1, -1, 2**63 - 1]), "bool": np.
 KINDS = {name: {"float", "int64"} for name in ("Mul", "Div", "Sub", "Add", "Neg", "Where")}
 KINDS |= {name: {"bool"} for name in ("And", "Or", "Not", "Xor")}
 KIND_OF = {"q": "bool"}
-KINDS |= {"Identity": {"float", "int64", "bool"}, "Mish": {"float"}, "Gelu": {"float"}}
+KINDS |= {"Identity": {"float", "int64", "bool"}}
 
 
 def names_in(pattern):
@@ -73,9 +73,6 @@ def test_both_sides_are_equal_on_all_small_values(row, kind):
     feeds = {name: np.stack([column] * 2, 1) for name, column in zip(names, columns, strict=True)}
     one, other = (ReferenceEvaluator(model).run(None, feeds)[0] for model in pair)
     assert one.dtype == other.dtype and one.shape == other.shape
-    if row.assumes:
-        assert np.allclose(one, other, equal_nan=True)
-        return
     assert np.array_equal(one, other, equal_nan=kind == "float")
     if row.notion == "bits" and kind == "float":
         assert (np.signbit(one) == np.signbit(other))[~np.isnan(one)].all()

@@ -159,7 +159,7 @@ y = ConcatFromSequence <axis = 0> (c) }
 t = Transpose <perm = [1, 2, 0, 3]> (c) y = Gather <axis = 0> (t, k) }
 + <int64[4] i = {4, 5, 6, 7}, int64[3] r = {3, 2, 2}> { v = Gather <axis = 1> (w, i)
 m = MatMul (x, v) c = Reshape (m, r) y = Transpose <perm = [1, 0, 2]> (c) }
-# product-and-sum
+# definition
 (float[2, n] x, float[2, 3] w, float[3] k) {
 - y = Gemm <transA = 1> (x, w, k) }
 + t = Transpose (x) m = MatMul (t, w) y = Add (m, k) }
@@ -640,6 +640,14 @@ REALS = pairs("""
 (float[n, 2] x)
 - <float k = {8}> { y = Div (x, k) }
 + <float k = {0.125}> { y = Mul (x, k) }
+# sum-of-two
+(float[n, 2] x, float[2] w) {
+- y = Sum (x, w) }
++ y = Add (w, x) }
+# constants-of-sum: a sum that the other model has
+(float[n, 2] x, float[2] w, float k) {
+- s = Add (x, w) y = Add (s, k) }
++ s = Add (k, w) y = Add (s, x) }
 # square
 (float[n, 2] x)
 - <float k = {2}> { y = Pow (x, k) }

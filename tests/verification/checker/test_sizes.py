@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 from proofs import model
+from straightline.verification.certificate_check import Definitions
 from straightline.verification.checker.execution import execute
 from straightline.verification.checker.inference import fact_of_output
 from straightline.verification.checker.meaning import head_of
@@ -23,7 +24,7 @@ def content(nodes):
 
 def content_of(text):
     proto = model(text)
-    models = execute((proto, proto), {}, (None, None))
+    models = execute((proto, proto), {}, (None, None), Definitions("bits"))
     return models.terms, models.before.outputs["y"]
 
 
