@@ -309,10 +309,13 @@ class AllIterations(Batcher):
 
     def _solve(self, recurrence: Recurrence) -> None:
         """Replace some states by an operator."""
-        reasons, missing = list[str](), list[RewriteError]()
+        # Raisers read the first output of each node, which `, h = GRU (...)` omits.
+        unread = [n for n in recurrence.nodes if n.outputs[:1] == (None,)]
+        reasons = [f"{node} computes the next value" for node in unread]
+        missing = list[RewriteError]()
         slots = [v for s in recurrence.states for v in (s.argument, s.result, s.final)]
         with readers_of(self.emit, slots):
-            for raiser in self.raisers:
+            for raiser in () if unread else self.raisers:
                 try:
                     replacement = raiser(recurrence)
                     break
