@@ -99,6 +99,9 @@ LIMITS = {
      "", "each costs a tenth of a millisecond; the first pipeline always runs"),
     "search_nodes_per_node": Limit(40, "the same, for each node of the model", "",
      "the time of a search is linear"),
+    "fit_forms": Limit(48, "forms that are tried for the operators that one form of an unsupported"
+     " operator needs, and for what these need", "", "twelve suffice in all tests, and four levels"
+     " of nested forms take minutes"),
     "memory_nodes": Limit(20_000, "nodes of a model whose peak memory and run time are estimated",
      "", "the estimate infers the sizes of all values"),
     "hint_nodes": Limit(50_000, "nodes of a model for which hints are tried", "",

@@ -212,7 +212,7 @@ class FitTarget(Pass):
                 break
             search.spend(model, _CONVERSION)
             try:
-                fitted = self._fit_in(opset, model, added, in_place=len(opsets) == 1)
+                fitted = self._fit_in(opset, model, added, search, in_place=len(opsets) == 1)
             # Another opset of the target may hold the operator. The caller's own
             # opset has no substitute.
             except ConversionError as error:
@@ -258,7 +258,9 @@ class FitTarget(Pass):
         if own and preferred is not None and preferred != nearest:
             yield preferred
 
-    def _fit_in(self, opset: int, model: Model, added: int, in_place: bool) -> FitResult:
+    def _fit_in(
+        self, opset: int, model: Model, added: int, search: SearchBudget, in_place: bool
+    ) -> FitResult:
         """Convert a model to an opset, and replace operators that the target lacks.
 
         A model that has the opset may be changed in place, where no other opset is tried.
@@ -282,6 +284,7 @@ class FitTarget(Pass):
         # Passes and legalization share one limit of nodes, or a fit could double what the
         # user allowed.
         budget = Budget(Meter(added), self.max_nodes)
+        budget.search = search
         replaced, untaken, facts = legalize(copy, self.target, budget)
         if all(self._lists(op_type, opset) for op_type in FORMS):
             keep_signs(copy, selects)

@@ -58,6 +58,8 @@ _STRAIGHTEN = tuple(
 _DEEPEST = 4
 """Limit of nested replacements."""
 
+_OPEN = "too many forms of what it needs fail"
+
 _OPSET = 17
 """The opset of ONNX's operators in a model that had none, where the target supports it."""
 
@@ -264,7 +266,9 @@ class _Legalizer:
                 template = BodyTemplate(cut, note, _summary(_operators(cut.scratch.graph), node))
             else:
                 template = cut
-            self._templates[form.exact if note.any else form.like] = template
+            # With more forms left, a later search may find what this one had to leave open.
+            if isinstance(cut, Cut) or not (self.within and self.budget.is_spent):
+                self._templates[form.exact if note.any else form.like] = template
         return template
 
     def _replace_alone(self, node: Node) -> str:
@@ -294,6 +298,8 @@ class _Legalizer:
             if label in self.within:
                 continue
             cut = self._cut(node, constants)
+            if not self.budget.allows_form(cut.scratch, not self.within):
+                return _OPEN
             reason = cut.obstacle()
             if reason is not None:
                 return reason

@@ -21,6 +21,11 @@ DEFAULT_MAX_BYTES = MAX_BYTES
 _MOST_COMPUTED = limit("condition_iterations")
 """The limit of iterations for which a while loop's condition is computed."""
 
+_MOST_FORMS = limit("fit_forms")
+
+_FORM = 15
+"""Copies of a model that take as long as the trial of a form."""
+
 _TOO_MANY_NODES = Message(
     "too-many-nodes",
     "{what} would add {nodes} nodes to the {added} added so far, over max_nodes={max_nodes}; raise"
@@ -40,13 +45,32 @@ class Budget:
 
     Attributes:
         tried: the number of nodes in trials.
+        search: the search whose time the trials of forms take, if any.
+        is_spent: true if no more forms are tried for the operator at hand.
     """
+
+    search: "SearchBudget | None" = None
 
     def __init__(self, meter: Meter, max_nodes: int, max_trips: int | None = None) -> None:
         self.meter = meter
         self.max_nodes = max_nodes
         self.max_trips = max_trips
-        self.tried = 0
+        self.tried = self._forms = 0
+        self.is_spent = False
+
+    def allows_form(self, model: Model, is_outermost: bool) -> bool:
+        """Test for another form of an operator that a target lacks, and count it.
+
+        Args:
+            model: the scratch model of the form.
+            is_outermost: true if it is not a form of what another form needs.
+        """
+        # What a form needs has forms as well, and these need more: each level multiplies them.
+        self._forms = 0 if is_outermost else self._forms + 1
+        if self.search is not None:
+            self.search.spend(model, _FORM)
+        self.is_spent = self._forms > _MOST_FORMS
+        return not self.is_spent
 
     def refuses(self, cost: int, what: str, weight: int = 0, replaced: int = 0) -> str | None:
         """The reason why an addition exceeds the limit; None if it fits.

@@ -3,7 +3,9 @@ longer forms."""
 
 import numpy as np
 import pytest
+import straightline as sl
 from straightline.targets import Form
+from straightline.targets.legalize import _Legalizer
 from tables import table
 
 from targets import fitted, lacking, one_node, operators, taking
@@ -174,3 +176,22 @@ def test_a_part_may_take_computed_sizes(index):
     outcome = fitted(text, target, passes=())
     left = [node.op_type for node in outcome.ir.graph.nodes()]
     assert "Expand" in left and bool(outcome.untaken) == (index == "i")
+
+
+@table(
+    ("Clip <max = 2.0, min = -1.0>", "A, B"), ("ReduceMax <axes = [1], keepdims = 0>", "A"),
+    ("Unsqueeze <axes = [2]>", "A, B, 1"))  # fmt: skip
+def test_the_forms_of_an_operator_without_any_that_fits_are_limited(operator, sizes, monkeypatch):
+    """Each form has others for what it needs, four levels deep: a second for each node."""
+    tried = []
+    failure = _Legalizer._failure
+
+    def count(self, scratch, way, label):
+        tried.append(label)
+        return failure(self, scratch, way, label)
+
+    monkeypatch.setattr(_Legalizer, "_failure", count)
+    text = f"g (float[N, M] x) => (float[{sizes}] y) {{ y = {operator} (x) }}"
+    model = sl.ir.parse('<ir_version: 4, opset_import: ["" : 9]> ' + text)
+    outcome = sl.transform(model, target="emx", verify=False, hints=False)
+    assert outcome.untaken and 0 < len(tried) < 300
