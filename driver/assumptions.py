@@ -100,7 +100,7 @@ class Assumptions:
     def _ifs(self, model: Model) -> dict[str, Node]:
         """Return the Ifs with an assumed branch, by path."""
         for path, branch in self.branches.items():
-            if branch not in ("then", "else"):
+            if not isinstance(branch, str) or branch not in ("then", "else"):
                 reason = f"{branch!r} is not a branch; write 'then' or 'else'"
                 raise AssumptionError(f"If '{path}': {reason}")
         return _constructs(model, "If", self.branches)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import BindingError
+from ..ir.kinds import require_kinds
 from ..ir.lazy import lazy_property
 from ..limits import Limits
 from ..passes import FreezeInitializers, Pass, PassOptionError, Pipeline, parse_pipeline, straighten
@@ -25,13 +26,15 @@ class RewriteOptions(OptionFields):
         pass_options: options of the passes, such as `max_trips`.
 
     Raises:
-        BindingError: values or shapes are no mapping, or a shape is no sequence.
+        KindError: an option is of another kind, such as values that are no mapping.
+        BindingError: a shape is no sequence.
         PassOptionError: `selects` stands beside passes, an IR version without an opset, or a limit
             is out of range.
     """
 
     def __post_init__(self) -> None:
         """Check what needs no model."""
+        require_kinds(vars(self), OptionFields.__annotations__)
         if self.selects and self.passes is not None:
             raise PassOptionError("selects=True is short for the pipeline 'selects'; use it alone")
         if self.ir_version is not None and self.opset is None and self.target is None:
@@ -41,12 +44,6 @@ class RewriteOptions(OptionFields):
             if limit is not None and not (_is_number(limit, types) and limit >= 0):
                 what = "number" if types is Real else "whole number"
                 raise PassOptionError(f"{name} is {limit!r}; it must be a {what}, 0 or more")
-        for name, example in (("values", '{"n": 3}'), ("shapes", '{"x": (1, None, 512)}')):
-            value = getattr(self, name)
-            if not isinstance(value, Mapping):
-                raise BindingError(
-                    f"{name} are a mapping by input name, such as {example}, not {value!r}"
-                )
         shapes: Mapping[str, Any] = self.shapes
         for name, dims in shapes.items():
             if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
@@ -70,6 +67,7 @@ class RewriteOptions(OptionFields):
             arguments: its `locals()`, where `options` are those of passes.
             fixed: the options that callers do not choose.
         """
+        require_kinds(arguments, {"on_progress": "OnProgress"})
         names = {field.name for field in dataclasses.fields(cls)}
         own = {name: value for name, value in arguments.items() if name in names}
         return cls.of(**{**own, **arguments.get("options", {}), **fixed})
@@ -133,8 +131,8 @@ def _pipeline(passes: Passes, options: Mapping[str, Any]) -> Pipeline:
     if isinstance(passes, Pipeline):
         return passes
     # A sequence of onnx_ir's passes is iterable, and is a pass.
-    single = isinstance(passes, Pass) or _is_foreign(passes) or not isinstance(passes, Iterable)
-    items: Any = [passes] if single else passes
+    several = isinstance(passes, Iterable) and not isinstance(passes, Pass | np.ndarray)
+    items: Any = passes if several and not _is_foreign(passes) else [passes]
     return Pipeline([_pass_object(item) for item in items])
 
 

@@ -3,8 +3,9 @@
 import functools
 import inspect
 import os
+import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from .errors import Error
@@ -18,6 +19,28 @@ PATH: Kind = (str, os.PathLike)
 """The kinds of paths."""
 
 _ABSENT = object()
+
+_BY_ANNOTATION: dict[str, tuple[Callable[[Any], bool], str]] = {
+    # The truth values of numpy, which is not imported here, count as Python's.
+    "bool": (
+        lambda one: isinstance(one, int) or type(one).__name__ in ("bool", "bool_"),
+        "True or False",
+    ),
+    "bool | Literal['only']": (lambda one: isinstance(one, bool | str), "True, False or 'only'"),
+    "BaseDir": (
+        lambda one: one is None or isinstance(one, str | os.PathLike),
+        "the path of a folder",
+    ),
+    "OnProgress": (callable, "a function of stage, text, number done and total"),
+    **dict.fromkeys(
+        ("Equality", "RuntimeChoice", "Unproved"), (lambda one: isinstance(one, str), "text")
+    ),
+    **dict.fromkeys(
+        ("Branches", "Dims", "Mapping[str, Any]", "Maxima", "SampleShapes", "Shapes", "Values"),
+        (lambda one: isinstance(one, Mapping), 'a mapping by name, such as {"x": ...}'),
+    ),
+}
+"""A test, and its words, of the arguments with an annotation."""
 
 
 class KindError(Error, TypeError):
@@ -49,6 +72,21 @@ def takes(**kinds: Kind) -> Callable[[Callable[Parameters, Result]], Callable[Pa
         return checked
 
     return decorate
+
+
+def require_kinds(arguments: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
+    """Check the kinds of arguments by their annotations, as text.
+
+    Raises:
+        KindError: an argument is of another kind.
+    """
+    for name, annotation in annotations.items():
+        fits, words = _BY_ANNOTATION.get(annotation.removesuffix(" | None"), (None, ""))
+        value = arguments.get(name)
+        is_default = value is None and (annotation.endswith("None") or name not in arguments)
+        if fits is not None and not (is_default or fits(value)):
+            text = " ".join(reprlib.repr(value).split())
+            raise KindError(f"{name} is {words}, not {text}")
 
 
 def _classes(kind: Kind) -> type | tuple[type, ...]:

@@ -49,7 +49,9 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
         samples = [feeds]
     else:
         source: Any = feeds
-        samples = list(source) if isinstance(source, Iterable) else [source]
+        # An array of rank 0 is an Iterable that cannot be iterated.
+        is_single = isinstance(source, np.ndarray) or not isinstance(source, Iterable)
+        samples = [source] if is_single else list(source)
     for sample in samples:
         if not isinstance(sample, Mapping):
             raise FeedError(
@@ -132,7 +134,7 @@ def _convert_tensor(name: str, value: Any, proto: onnx.TypeProto) -> NDArray[Any
 
 
 def _from_path(path: Path, model: onnx.ModelProto) -> list[Mapping[str, Any]]:
-    if not path.exists():
+    if not os.path.exists(path):
         raise FeedError(f"{path}: no such file or folder with inputs")
     if not path.is_dir():
         return [_from_npz(path)]

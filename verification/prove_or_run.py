@@ -13,6 +13,7 @@ from ..facts.notions import Equality
 from ..ir import BaseDir, Model, ModelSource, no_input, read, to_proto
 from ..ir.errors import BindingError
 from ..ir.io.external_data import external_tensors
+from ..ir.kinds import require_kinds
 from ..limits import Limits, governed
 from ..limits.stage_clock import StageClock
 from .runs.options import RuntimeChoice, VerifyOptions
@@ -112,6 +113,7 @@ def prove(
     from .proof import prove as decide
     from .recomputation import disagreement
 
+    require_kinds(locals(), prove.__annotations__)
     chosen: dict[str, Any] = {"sample_shapes": sample_shapes, "dims": dims, "equality": equality}
     options = VerifyOptions(**chosen, timeout=timeout)
     start = StageClock.now()
@@ -227,6 +229,7 @@ def verify(
         >>> verdict.equal, verdict.proved
         (True, True)
     """
+    require_kinds(locals(), verify.__annotations__)
     options = VerifyOptions(
         prove,
         feeds,

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from ...records import record, replace
 from ..errors import LoadError
 from ..file_reader import TWO_GB, Readable, folder_of, read_all, read_bytes
-from ..kinds import PATH, takes
+from ..kinds import PATH, require_kinds, takes
 from ..model import Model
 from ..onnx_errors import Boundary
 from .deserialize import deserialize
@@ -268,6 +268,7 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
 def base_dir_of(source: ModelSource, base_dir: BaseDir = None) -> Path | None:
     """The base folder of external data: the argument, or that of the source."""
     if base_dir is not None:
+        require_kinds({"base_dir": base_dir}, {"base_dir": "BaseDir"})
         return Path(os.path.abspath(base_dir))
     if isinstance(source, Model | ModelFile):
         return source.base_dir

@@ -146,9 +146,9 @@ def _place(path: Path) -> Path:
         raise SaveError(f"cannot write '{path}': it is an open stream, not a regular file")
     file = Path(os.path.realpath(path))
     require_folder(path, file)
-    if file.is_dir():
+    if os.path.isdir(file):  # those of Path raise for a name that is too long
         raise SaveError(f"cannot write '{path}': it is a folder, not a regular file")
-    if file.exists() and not file.is_file():
+    if os.path.exists(file) and not os.path.isfile(file):
         raise SaveError(f"cannot write '{path}': it is not a regular file")
     return file
 

@@ -7,6 +7,7 @@ of its items (`cost_model.py`).
 import dataclasses
 import functools
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -114,7 +115,7 @@ def cost_table(costs: Costs) -> CostTable | None:
     if costs == "none":
         return None
     path = Path(costs) if costs.endswith(".toml") else _SHIPPED / f"{costs}.toml"
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file raises where a name is too long
         names = ", ".join(sorted(each.stem for each in _SHIPPED.glob("*.toml")))
         raise PassOptionError(
             f"costs: there is no table '{costs}'; it is none, {names}, or a file"

@@ -364,6 +364,8 @@ def _code_only(kind: type[Pass]) -> frozenset[str]:
 
 def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
     choices = typing.get_args(type_)
+    if getattr(value, "ndim", 0):  # an array has no truth value
+        raise PassOptionError(f"{kind.name}: {name} cannot be {value!r}")
     if typing.get_origin(type_) is typing.Literal:
         if value in choices:
             return value

@@ -7,7 +7,6 @@ from straightline.driver.job import Request, count_all_nodes
 from straightline.driver.line import run
 from straightline.driver.options import RewriteOptions
 from straightline.driver.verify import verify
-from straightline.ir.errors import BindingError
 from straightline.passes import FreezeInitializers, InlineIfs, PassContext, Pipeline, UnrollLoops
 from straightline.verification.mismatch import MismatchError
 from straightline.verification.runs.options import VerifyOptions
@@ -59,10 +58,10 @@ def test_defaults_that_are_frozen_count_as_bound():
 
 
 @table(
-    (5, {}, "values are a mapping"), ({}, [1], "shapes are a mapping"), ({}, {"x": 2}, "'x' needs")
+    (5, {}, "values is a mapping"), ({}, [1], "shapes is a mapping"), ({}, {"x": 2}, "'x' needs")
 )
 def test_kinds_are_checked_at_once(values, shapes, words, model):
-    with pytest.raises(BindingError, match=words):
+    with pytest.raises(sl.Error, match=words):
         Request(model, RewriteOptions(PASSES, values=values, shapes=shapes))
 
 

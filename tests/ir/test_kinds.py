@@ -1,5 +1,8 @@
+import contextlib
 import inspect
+import warnings
 
+import numpy as np
 import pytest
 import straightline as sl
 from tables import table
@@ -60,3 +63,39 @@ def test_the_error_names_the_argument_and_its_kind(call, text):
 def test_a_missing_argument_is_told_by_python():
     with pytest.raises(TypeError, match="path"):
         sl.ir.save(sl.ir.parse('<ir_version: 8, opset_import: ["" : 17]> g () => () { }'))
+
+
+ODD = (5, -1, "no such", b"xx", (1, 2), {1: 2}, {"x": object()}, np.array([1, 2]), np.array(3))
+MODEL = sl.ir.parse('<ir_version: 8, opset_import: ["" : 17]> g (int64 n) => (int64 y) {'
+                    "y = Loop (n, , n) <body = b (int64 i, bool c, int64 a) => (bool d, int64 e)"
+                    "{ d = Identity (c) e = Add (a, i) }> }")  # fmt: skip
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize(
+    ("call", "keyword"),
+    [
+        (call, name)
+        for call in (sl.transform, sl.rewrite, sl.convert_version, sl.inspect, sl.prove, sl.verify)
+        for name, parameter in inspect.signature(call).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name != "timeout"
+    ]
+    + [(sl.rewrite, name) for name in ("max_trips", "absent_cond", "costs", "exact", "passes")],
+)
+def test_a_keyword_of_the_wrong_kind_is_an_error_of_ours(call, keyword):
+    second = {sl.convert_version: (18,), sl.prove: (MODEL,), sl.verify: (MODEL,)}.get(call, ())
+    for value in (*ODD, None, "a" * 5000, [None], {"x": np.array([1, 2])}):
+        with contextlib.suppress(sl.Error), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert call(MODEL, *second, **{keyword: value}) is not NotImplemented
+
+
+@table(
+    (lambda: sl.transform(MODEL, on_progress=3), "on_progress is a function of stage, .*, not 3"),
+    (lambda: sl.prove(MODEL, MODEL, search="no"), "search is True or False, not 'no'"),
+    (lambda: sl.rewrite(MODEL, assume=["loop"]), r"assume is a mapping .*, not \['loop'\]"),
+    (lambda: sl.inspect(MODEL, base_dir=3), "base_dir is the path of a folder, not 3"),
+)
+def test_a_keyword_of_the_wrong_kind_is_named(call, text):
+    with pytest.raises(sl.KindError, match=text):
+        call()

@@ -14,6 +14,7 @@ import numpy as np
 from ...facts.notions import NOTIONS, Equality
 from ...ir.did_you_mean import instead
 from ...ir.errors import Error
+from ...ir.kinds import require_kinds
 from ...records import record
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class VerifyOptions:
 
     def __post_init__(self) -> None:
         """Check what is in range for every model."""
+        require_kinds(vars(self), VerifyOptions.__annotations__)
         for name, choice, choices in (
             ("runtime", self.runtime, get_args(RuntimeChoice)),
             ("equality", self.equality, NOTIONS),
@@ -110,7 +112,7 @@ class VerifyOptions:
         """
         if isinstance(verify, bool):
             return cls(unproved=unproved) if verify else None
-        if verify == "proof":
+        if isinstance(verify, str) and verify == "proof":
             return cls("only", unproved=unproved)
         if not isinstance(verify, Mapping):
             raise VerifyError(
