@@ -5,7 +5,6 @@ import dataclasses
 
 import numpy as np
 import onnx
-import onnx.checker
 import pytest
 from harness import run_in_onnxruntime
 from straightline.dev.benchmarks.loops import comparison

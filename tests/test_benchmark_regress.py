@@ -1,6 +1,6 @@
 """The comparison with the last commit's table; `make regress` measures."""
 
-import onnx.checker
+import onnx
 from straightline.dev.benchmarks import convert_joins, regress
 from straightline.dev.benchmarks.regress import COMMANDS, Input, Row, Unit, changes, inputs, nearer
 from tables import table

@@ -1,13 +1,12 @@
 """The models of docs/problems/known-inputs.md: a sample rate, a Squeeze, an empty batch."""
 
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 import straightline as sl
-from harness import assert_equal, op_types, run_in_onnxruntime
+from harness import as_model, assert_equal, op_types, run_in_onnxruntime
 
-SAMPLE_RATE = """<ir_version: 8, opset_import: ["" : 17]>
-vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}> {
+SAMPLE_RATE = """vad (float[1,N] audio, int64 sr) => (float[1,M] frames) <int64 wide = {16000}> {
    is_wide = Equal (sr, wide)
    frames = If (is_wide) <
       then_branch = keep () => (float[1,A] kept) { kept = Identity (audio) },
@@ -22,9 +21,7 @@ exported (float[batch,channels,width] x) => (float[] y) <int64 one = {1}, int64[
    single = Equal (size, one)
    y = If (single) <
       then_branch = drop () => (float[] dropped) { dropped = Squeeze (x, axes) },
-      else_branch = keep () => (float[] kept) { kept = Identity (x) }
-   >
-}"""
+      else_branch = keep () => (float[] kept) { kept = Identity (x) } > }"""
 
 
 EMPTY_BATCH = """<ir_version: 8, opset_import: ["" : 17]>
@@ -41,7 +38,7 @@ pooled (float[N,3] x) => (float[C] y) <int64 none = {0}> {
 
 @pytest.mark.parametrize(("rate", "left"), [(16000, ["Identity"]), (8000, ["Concat"])])
 def test_if_on_a_sample_rate_is_resolved_by_a_value(rate, left):
-    model = onnx.parser.parse_model(SAMPLE_RATE)
+    model = as_model(SAMPLE_RATE)
     rewritten = sl.rewrite(model, values={"sr": rate}, verify=True, strict=True)
     assert op_types(rewritten) == left
     assert [value.name for value in rewritten.graph.input] == ["audio"]
@@ -52,7 +49,7 @@ def test_if_on_a_sample_rate_is_resolved_by_a_value(rate, left):
 
 
 def test_without_the_value_the_remark_names_the_option():
-    result = sl.Pipeline(sl.passes.straighten().passes).run(onnx.parser.parse_model(SAMPLE_RATE))
+    result = sl.Pipeline(sl.passes.straighten().passes).run(as_model(SAMPLE_RATE))
     (remark,) = result.kept
     told = "its condition depends on input 'sr'; decide it with --set sr=... (values= in Python)"
     assert remark.reason == told
@@ -119,8 +116,7 @@ def test_a_smaller_least_size_decides_nothing():
     assert op_types(sl.rewrite(model, dims={"N": ">=2"}, verify=True)) == ["ReduceMax"]
 
 
-GUARDED_CELL = """<ir_version: 8, opset_import: ["" : 17]>
-steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
+GUARDED_CELL = """steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
    <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0},
     int64[1] width = {4}> {
    rows = Transpose <perm = [1, 0, 2]> (x)
@@ -137,13 +133,11 @@ steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
          => (bool d, int64 k, float[B,4] r, float[B,4] s) {
       e = Gather (rows, j)
       a = MatMul (e, w) b = MatMul (h, u) f = Add (a, b) r = Tanh (f) s = Identity (r)
-      k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l)
-   }>
-}"""
+      k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l) }> }"""
 
 
 def test_guards_of_a_cell_for_batches_of_nothing_are_gone_with_least_sizes():
-    model = onnx.parser.parse_model(GUARDED_CELL)
+    model = as_model(GUARDED_CELL)
     whole = sl.rewrite(model, "accelerate", optimize_for="run", verify=True)
     least = sl.rewrite(
         model, "accelerate", dims={"B": ">=1", "T": ">=1"}, optimize_for="run", verify=True

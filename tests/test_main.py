@@ -6,24 +6,20 @@ import sys
 
 import onnx
 import pytest
+from harness import as_model
 from tables import table
 
 CLI = {"typer", "rich", "shellingham", "annotated_doc"}
 WORK = {"cython_runtime", "onnx", "google", "numpy", "ml_dtypes", "networkx", "typing_extensions"}
 NEVER = {"onnx_ir", "sympy", "mpmath", "onnxscript", "onnxruntime", "hypothesis"}
 
-UNROLLED = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <int64 three = {3}, bool yes = {1}> {
+UNROLLED = """g (float[2] x) => (float[2] y) <int64 three = {3}, bool yes = {1}> {
     y = Loop (three, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = Neg (a)
-    }>
-}"""
-FOLDED = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
+        e = Neg (a) }> }"""
+FOLDED = """g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
     five = Add (two, three)
-    y = Mul (x, five)
-}"""
+    y = Mul (x, five) }"""
 
 LISTING = """
 import atexit, json, sys
@@ -54,8 +50,8 @@ def foreign(modules):
 
 @pytest.fixture
 def folder(tmp_path):
-    onnx.save(onnx.parser.parse_model(UNROLLED), tmp_path / "unrolled.onnx")
-    onnx.save(onnx.parser.parse_model(FOLDED), tmp_path / "folded.onnx")
+    onnx.save(as_model(UNROLLED), tmp_path / "unrolled.onnx")
+    onnx.save(as_model(FOLDED), tmp_path / "folded.onnx")
     return tmp_path
 
 

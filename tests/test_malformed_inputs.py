@@ -7,17 +7,15 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from onnx import TensorProto, helper, numpy_helper
 from straightline.cli.commands import app
 from tables import table
 from typer.testing import CliRunner
 
-TEXT = """<ir_version: 8, opset_import: ["": 17]>
-main (int64 n, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
+TEXT = """main (int64 n, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     y = Loop(n, , x) <body = iteration (int64 i, bool go, float[3] v) => (bool more, float[3] u) {
-        more = Identity(go) u = Add(v, w)
-    }>
-}"""
+        more = Identity(go) u = Add(v, w) }> }"""
 
 
 def run(*arguments: object) -> Any:
@@ -34,7 +32,7 @@ def assert_refused(result: Any, code: int, *words: str) -> None:
 
 def external(folder: Path, dims: list[int], data_type: int = 1, **entries: str) -> Path:
     """A model whose constant lies in a file of 12 bytes."""
-    proto = onnx.parser.parse_model(TEXT)
+    proto = as_model(TEXT)
     tensor = proto.graph.initializer[0]
     del tensor.float_data[:]
     tensor.data_type, tensor.data_location = data_type, TensorProto.EXTERNAL
@@ -91,7 +89,7 @@ def test_external_data(name: str, tmp_path: Path) -> None:
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "m.onnx"
-    onnx.save(onnx.parser.parse_model(TEXT), path)
+    onnx.save(as_model(TEXT), path)
     return path
 
 
@@ -152,7 +150,7 @@ def test_inputs_that_are_malformed(tensor: TensorProto, model: Path, tmp_path: P
 
 
 def test_sparse_initializers_that_are_too_large(tmp_path: Path) -> None:
-    proto = onnx.parser.parse_model(TEXT)
+    proto = as_model(TEXT)
     del proto.graph.initializer[:]
     values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1])
     indices = helper.make_tensor("", TensorProto.INT64, [1], [1])

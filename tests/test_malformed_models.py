@@ -231,9 +231,7 @@ def test_operands_of_another_rank_in_a_loop(node: str) -> None:
         s = Loop (n, "") <body = iteration (int64 i, bool go) => (more, y) {{
             more = Identity (go)
             slice = Gather <axis = 0> (x, i)
-            {node}
-        }}>
-    }}"""
+            {node} }}> }}"""
     constructs = sl.inspect(sl.rewrite(onnx.parser.parse_model(text))).constructs
     assert [construct.op_type for construct in constructs] == ["Loop"]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import onnx
 import pytest
+from harness import as_model
 from pages import texts
 from straightline.cli.commands import app
 from straightline.passes.manager import plugins as outside
 from typer.testing import CliRunner
 
 blocks = functools.partial(texts, "own-passes.md")
-MODEL = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[4] x) => (float[4] y) { h = HardSwish (x) y = HardSwish (h) }"""
+MODEL = """g (float[4] x) => (float[4] y) { h = HardSwish (x) y = HardSwish (h) }"""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(outside, "_loaded", {})
     monkeypatch.delitem(sys.modules, "my_passes", raising=False)
     Path("my_passes.py").write_text(blocks("python")[0])
-    onnx.save(onnx.parser.parse_model(MODEL), "model.onnx")
+    onnx.save(as_model(MODEL), "model.onnx")
     return tmp_path
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from harness import as_model
 from pages import texts
 from straightline.cli.commands import app
 from straightline.passes.manager import plugins
@@ -16,8 +17,8 @@ from straightline.passes.simplify.rules import registry
 from typer.testing import CliRunner
 
 blocks = functools.partial(texts, "own-rules.md")
-MODEL = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N, 2] x) => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] s = {2, 4}> {
+MODEL = """g (float[N, 2] x)
+    => (float[N, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] s = {2, 4}> {
     t = MatMul (x, w) y = Mul (t, s) }"""
 
 
@@ -29,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_registered", {})
     monkeypatch.delitem(sys.modules, "my_rules", raising=False)
     Path("my_rules.py").write_text(blocks("python")[0])
-    onnx.save(onnx.parser.parse_model(MODEL), "model.onnx")
+    onnx.save(as_model(MODEL), "model.onnx")
     return tmp_path
 
 

@@ -48,8 +48,7 @@ def test_convert_takes_shapes_and_defaults(folder, run):
             position = Sub (length, k)
             q = Neg (p)
             s = SequenceConstruct (p, q)
-            y = SequenceAt (s, position)
-        }""",
+            y = SequenceAt (s, position) }""",
     )
     given = ["--opset", "10", "--shape", "x=3,?", "--freeze-initializers"]
     result = run("convert", "in.onnx", "out.onnx", *given)

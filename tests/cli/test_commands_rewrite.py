@@ -69,9 +69,7 @@ def test_strict_refuses_what_stays(folder, run):
 RECURRENCE = """g (float[2] x, int64 n) => (float[2] y) {
     yes = Constant <value = bool {1}> ()
     [l] y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
-        d = Identity (c) r = Relu (s) t = Add (r, r)
-    }>
-}"""
+        d = Identity (c) r = Relu (s) t = Add (r, r) }> }"""
 
 
 def test_inspect_shows_what_decides_alone_unless_asked(folder, run):
@@ -219,9 +217,7 @@ ENDLESS = """g (float[2] x, bool c) => (float[2] y) {
     go = Identity (c)
     y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
         h = Identity (g)
-        e = Neg (a)
-    }>
-}"""
+        e = Neg (a) }> }"""
 
 
 def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):

@@ -10,9 +10,7 @@ LOOP = """g (int64 n, int64 m, float[2] x) => (float[2] y) <bool yes = {1}> {
     t = Add (n, m)
     y = Loop (t, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
+        e = Add (a, a) }> }"""
 
 
 @pytest.fixture(autouse=True)

@@ -71,9 +71,7 @@ def test_a_model_that_is_not_there(run):
 LOOP = """g (float[2] x) => (float[2] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-        d = Identity (c) e = Exp (a)
-    }>
-}"""
+        d = Identity (c) e = Exp (a) }> }"""
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import onnx
 import pytest
+from harness import as_model
 from memory import growth
 from onnx import TensorProto
 from straightline.cli.commands import app
@@ -15,13 +16,11 @@ from typer.testing import CliRunner
 from wrong_passes import Breaking
 
 SIZE = 600
-TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[600] x) => (float[600] y) {
+TEXT = """g (float[600] x) => (float[600] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[600] a) => (bool d, float[600] e) {
         d = Identity (c)
-        e = Add (a, w)
-    }>
-}"""
+        e = Add (a, w) }> }"""
 COMMANDS = [("rewrite",), ("convert", "--opset", "18")]
 
 
@@ -36,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def write_model(path, location, value=1.0):
-    model = onnx.parser.parse_model(TEXT)
+    model = as_model(TEXT)
     tensor = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[SIZE])
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value=location)

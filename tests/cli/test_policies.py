@@ -1,5 +1,4 @@
 import onnx
-import onnx.parser
 from straightline.cli.policies import Policies, judge_model, judge_rewrite
 from straightline.driver.options import RewriteOptions
 from straightline.ir import parse

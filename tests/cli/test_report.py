@@ -6,6 +6,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from harness import as_model
 from straightline.cli import report
 from straightline.cli.commands import app
 from straightline.display import visible
@@ -26,13 +27,11 @@ EVIL = "a\x1b[2Jb\rc\x07d\x9be\u202ef\u2066g\x7fh\u2028i\nj\tk\x08l"
 def everything_shown() -> None:
     """Each function of the report, with names that mean harm wherever a name can stand."""
     name = EVIL
-    model = onnx.parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, bool c) => (float[2] y) {
+    model = as_model(
+        """g (float[2] x, bool c) => (float[2] y) {
             y = If (c) <
                 then_branch = t () => (float[2] r) { r = Relu (x) },
-                else_branch = f () => (float[2] s) { s = Neg (x) }
-            >
-        }"""
+                else_branch = f () => (float[2] s) { s = Neg (x) } > }"""
     )
     model.graph.node[0].name = model.graph.node[0].input[0] = model.graph.input[1].name = name
     outcome = transform(model, verify=False)
@@ -155,15 +154,13 @@ def test_inspection_shows_every_construct(many: Path) -> None:
 
 def test_a_corrected_declaration_is_shown(tmp_path: Path) -> None:
     """A declaration that turns out to be false is corrected, and its user is told."""
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[2,3] x) => (float[6] y) <bool yes = {1}> {
+    model = as_model("""g (float[2,3] x) => (float[6] y) <bool yes = {1}> {
             z = If (yes) <
                 then_branch = t () => (float[2,3] r) { r = Relu (x) },
                 else_branch = f () => (float[6] s) { flat = Constant <value_ints = [6]> ()
                                                      s = Reshape (x, flat) }
             >
-            y = Neg (z)
-        }""")
+            y = Neg (z) }""")
     onnx.save(model, tmp_path / "in.onnx")
     arguments = ["rewrite", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]
     result = CliRunner().invoke(app, arguments)

@@ -3,23 +3,21 @@ import shlex
 from pathlib import Path
 
 import onnx
-import onnx.parser
 import pytest
+from harness import as_model
 from straightline.cli.commands import app
 from typer.testing import CliRunner
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] x, float[N] w, int64 n, bool q) => (float[2] y) {
+TEXT = """g (float[2] x, float[N] w, int64 n, bool q) => (float[2] y) {
         z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
             d = Identity (c)  s = Sin (a)  r = Exp (s) }>
         y = If (q) <then_branch = t () => (float[2] s) { s = Neg (z) },
-                    else_branch = e () => (float[2] u) { u = Abs (z) }>
-    }"""
+                    else_branch = e () => (float[2] u) { u = Abs (z) }> }"""
 
 
 @pytest.fixture(autouse=True)
 def folder(folder: Path) -> Path:
-    onnx.save(onnx.parser.parse_model(TEXT), folder / "my model.onnx")
+    onnx.save(as_model(TEXT), folder / "my model.onnx")
     return folder
 
 

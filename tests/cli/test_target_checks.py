@@ -1,4 +1,4 @@
-import onnx.parser
+import onnx
 from straightline.cli.target_checks import check_table, check_targets
 from straightline.targets import names
 
@@ -8,8 +8,7 @@ g (float[2, 4] x, int64 n, bool yes) => (float[2, 4] y) {
         d = Identity (c)
         e = Sin (a)
     }>
-    y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (u)
-}"""
+    y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (u) }"""
 
 
 def test_each_target_lacks_what_it_lacks():

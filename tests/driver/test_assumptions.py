@@ -2,13 +2,11 @@ from harness import as_model
 from straightline import ir
 from straightline.driver.assumptions import Assumptions
 
-MODEL = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n, bool c) => (float[2] y, float[2] z) {
+MODEL = """g (float[2] x, int64 n, bool c) => (float[2] y, float[2] z) {
     y = Loop (n, , x) <body = b (int64 i, bool k, float[2] a) => (bool d, float[2] r) {
         d = Identity (k)  s = Sin (a)  r = Exp (s) }>
     z = If (c) <then_branch = t () => (float[2] p) { p = Exp (x) },
-                else_branch = f () => (float[2] q) { q = Relu (x) }>
-}"""
+                else_branch = f () => (float[2] q) { q = Relu (x) }> }"""
 BOTH = Assumptions({"y": 1}, {"z": "else"})
 
 

@@ -11,8 +11,7 @@ from straightline.driver.assumptions import AssumptionError, Assumptions
 from tables import table
 from typer.testing import CliRunner
 
-MODEL = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N, 4] boxes, float[P] scores) => (int64[M] kept)
+MODEL = """g (float[N, 4] boxes, float[P] scores) => (int64[M] kept)
     <int64 zero = {0}, int64[1] axes = {0}, int64[1] top = {8}, float[1] limit = {0.5}> {
     count = Size (scores)  none = Equal (count, zero)
     kept = If (none) <
@@ -26,8 +25,7 @@ g (float[N, 4] boxes, float[P] scores) => (int64[M] kept)
             all_scores = Unsqueeze (scores, axes2)
             selected = NonMaxSuppression (all_boxes, all_scores, top, limit)
             column = Constant <value_int = 2> ()
-            index = Gather <axis = 1> (selected, column) }>
-}"""
+            index = Gather <axis = 1> (selected, column) }> }"""
 SOME = {
     "boxes": np.float32([[0, 0, 1, 1], [0, 0, 1, 1.1], [2, 2, 3, 3]]),
     "scores": np.float32([1, 2, 3]),
@@ -62,8 +60,7 @@ def test_inputs_that_take_the_other_branch_withhold_the_result(branch, other):
 
 def test_a_difference_names_the_assumption():
     """Samples of the comparison are drawn for what it compares, and others for the search."""
-    model = as_model("""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[N] x) => (int64 y) <float z = {0}, int64 zero = {0}> {
+    model = as_model("""g (float[N] x) => (int64 y) <float z = {0}, int64 zero = {0}> {
             s = ReduceSum <keepdims = 0> (x)  c = Greater (s, z)
             y = If (c) <
                 then_branch = a () => (int64 p) { p = ArgMax <axis = 0, keepdims = 0> (x) },

@@ -56,9 +56,7 @@ def test_every_option_of_the_table_is_a_field_or_an_option_of_passes():
 UNROLLED = """
     <ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <int64 n = {200}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-            d = Identity (c) e = Add (a, a)
-        }>
-    }"""
+            d = Identity (c) e = Add (a, a) }> }"""
 
 
 class KeepNodes(passes.Pass):

@@ -23,11 +23,7 @@ NESTED = """g (float[2] x, bool c) => (float[2] y, float[2] z) {
         else_branch = f3 () => (float[2] s3) {
             [never] s3 = If (c) <
                 then_branch = t4 () => (float[2] r4) { r4 = Relu (x) },
-                else_branch = f4 () => (float[2] s4) { s4 = Neg (x) }
-            >
-        }
-    >
-}"""
+                else_branch = f4 () => (float[2] s4) { s4 = Neg (x) } > } > }"""
 
 
 def model(text=NESTED):
@@ -118,9 +114,7 @@ RECURRENCE = """g (float[2] x, int64 n) => (float[2] y, float[k] z) {
     yes = Constant <value = bool {1}> ()
     [l] y, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s)
         => (bool d, float[2] t, float u) {
-        d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t)
-    }>
-}"""
+        d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t) }> }"""
 
 
 def test_the_deciding_input_alone_without_details():

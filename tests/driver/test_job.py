@@ -18,8 +18,7 @@ g (float[2] x, int64 n) => (float[2] y) {
     z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
         d = Identity (c) r = Relu (a)
     }>
-    y = Relu (z)
-}"""
+    y = Relu (z) }"""
 PASSES = Pipeline([UnrollLoops(), InlineIfs()])
 
 

@@ -3,7 +3,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import BindingError, MismatchError, convert_version, ir, transform
@@ -18,8 +17,7 @@ from wrong_passes import Negating
 SEQUENCE = """<ir_version: 8, opset_import: ["": 17]>
     g (float[2] x, float[2] y, int64 k) => (float[2] b) {
         s = SequenceConstruct (x, y)
-        b = SequenceAt (s, k)
-    }"""
+        b = SequenceAt (s, k) }"""
 X, Y = np.array([0.5, -2.0], np.float32), np.array([3.0, 4.0], np.float32)
 
 
@@ -59,8 +57,7 @@ def test_a_convertible_model_is_not_rewritten() -> None:
         g (float[2] x) => (float[2] y) <bool yes = {1}> {
             y = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
-                else_branch = e () => (float[2] b) { b = Exp (x) }>
-        }"""
+                else_branch = e () => (float[2] b) { b = Exp (x) }> }"""
     made = converted_job(parsed(text), 10)
     assert made.converted.remarks == ()
     assert [node.op_type for node in made.model.graph.nodes()] == ["If"]
@@ -97,8 +94,7 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
                     v = Gather (r, k)
                     s1 = SequenceInsert (s0, v)
                 }>
-            b = ConcatFromSequence <axis = 0> (s)
-        }""")
+            b = ConcatFromSequence <axis = 0> (s) }""")
     for target, op_types in ((12, {"GatherND"}), (10, {"Gather", "Concat"})):
         made = convert_version(proto, target, verify=True)
         assert isinstance(made, onnx.ModelProto)
@@ -111,8 +107,7 @@ def test_shapes_are_known_to_the_conversion() -> None:
     proto = parsed("""<ir_version: 8, opset_import: ["": 17]>
         g (float[N, 2] x) => (float[M, 2] y) {
             length = Shape <end = 1> (x)
-            y, places = TopK <axis = 0> (x, length)
-        }""")
+            y, places = TopK <axis = 0> (x, length) }""")
     assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
     assert convert_version(proto, 8, shapes={"x": (3, None)}, verify=True)
     with pytest.raises(BindingError, match="has no input 'n'"):
@@ -121,8 +116,7 @@ def test_shapes_are_known_to_the_conversion() -> None:
 
 DEFAULT = """<ir_version: 8, opset_import: ["": 13]>
     g (float[N, 3] x, int64[1] k) => (float[M, 3] y) <int64[1] k = {1}> {
-        y, places = TopK <axis = 0> (x, k)
-    }"""
+        y, places = TopK <axis = 0> (x, k) }"""
 
 
 def test_defaults_are_constants_where_they_are_frozen() -> None:
@@ -177,8 +171,7 @@ def test_a_rewritten_operator_does_not_stop_the_search() -> None:
             o = Optional (x)
             v = OptionalGetElement (o)
             s = SequenceConstruct (x, v)
-            y = SequenceAt (s, k)
-        }"""
+            y = SequenceAt (s, k) }"""
     assert failed(parsed(text), 9).reached == 11
     assert failed(parsed(text), 9, rewrite=False).reached == 15
 
@@ -197,8 +190,7 @@ def test_on_the_way_up_it_is_the_highest() -> None:
     assert "it reaches no other; blocking the next: Nothing" in error.message
     text = """<ir_version: 8, opset_import: ["": 11]>
         g (float[1, 1, 2, 2] x, float[8] r, float[4] s) => (float[1, 1, M, N] y) {
-            y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s)
-        }"""
+            y = Resize <coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s) }"""
     error = failed(parsed(text), 18)
     assert error.reached == 12
     assert "the highest opset that it reaches is 12; blocking the next: Resize" in str(error)
@@ -240,9 +232,7 @@ LOOP = """<ir_version: 8, opset_import: ["": 17]>
         u = Loop (n, go, x) <
             body = l (int64 i, bool c, float[2] v) => (bool d, float[2] w) {
                 d = Identity (c)
-                w = Exp (v)
-            }>
-    }"""
+                w = Exp (v) }> }"""
 
 
 def test_passes_are_run_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:

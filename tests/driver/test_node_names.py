@@ -21,8 +21,7 @@ g (float[4] x, int64 m) => (float[] y, float[4] w) <bool yes = {1}, float z = {0
 <domain: "own", opset_import: ["" : 13]> f (v) => (o) {
     n = Constant <value = float {2}> ()
     h = Mul (v, n)
-    o = Mul (h, n)
-}"""
+    o = Mul (h, n) }"""
 
 
 def names(nodes):

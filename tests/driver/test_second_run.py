@@ -53,8 +53,7 @@ def test_a_random_model(drawn, steps):
 FITTED = """<ir_version: 8, opset_import: ["" : 14]>
 g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
     y = HardSwish (x)
-    z = HardSwish (y)
-}"""
+    z = HardSwish (y) }"""
 
 
 def test_forms_of_a_target_are_simplified():

@@ -17,8 +17,7 @@ g (float[N, 4] x, float[N, M] w, %s v) => (float[N, 4] y, float[2] z) <float[2] 
         else_branch = f () => (float[N, 4] s) { s = Neg (x) }
     >
     used = Identity (v)
-    also = Identity (w)
-}"""
+    also = Identity (w) }"""
 
 
 def model(declared="int64", ir_version=11):
@@ -197,8 +196,7 @@ VALUES = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[N] a, float[N] b, float[N, M] c, float[K] d) => (float[N] y, float[N, M] z) {
     y = Add (a, b)
     z = Relu (c)
-    used = Relu (d)
-}"""
+    used = Relu (d) }"""
 
 
 def test_a_value_fixes_the_symbols_of_its_shape_wherever_they_stand():

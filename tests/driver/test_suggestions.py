@@ -200,9 +200,7 @@ def test_nothing_is_left_of_a_hint_that_is_taken_back():
 LOOP = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, int64 n) => (float[2] y) {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
-        d = Identity (c) r = Relu (a)
-    }>
-}"""
+        d = Identity (c) r = Relu (a) }> }"""
 CALLED = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
 g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }
 <domain: "local", opset_import: ["" : 18]> f (a, c) => (r) {

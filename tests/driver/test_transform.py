@@ -14,6 +14,7 @@ import onnx
 import onnx_ir
 import pytest
 import straightline as sl
+from harness import as_model
 from straightline.ir.io import model_source
 from straightline.options.table import KEYWORDS
 from straightline.passes import InlineIfs, UnrollLoops
@@ -29,9 +30,7 @@ g (float[N] x, int64 n, bool c) => (float[N] y) {
     }>
     y = If (c) <
         then_branch = t () => (float[N] r) { r = Relu (h) },
-        else_branch = f () => (float[N] s) { s = Neg (h) }
-    >
-}"""
+        else_branch = f () => (float[N] s) { s = Neg (h) } > }"""
 VALUES = {"n": 2, "c": True}
 
 
@@ -208,12 +207,10 @@ def test_a_model_without_a_graph_is_refused_by_all(model):
             call()
 
 
-NAMED_SIZES = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N,T] x, float[T] w) => (float[N,T] y) <int64 axis = {1}, int64 no = {0}> {
+NAMED_SIZES = """g (float[N,T] x, float[T] w) => (float[N,T] y) <int64 axis = {1}, int64 no = {0}> {
     shape = Shape (x) steps = Gather (shape, axis) iterations = Squeeze (steps)
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[N,T] a) => (bool d, float[N,T] r) {
-        d = Identity (c)  s = Sin (a)  r = Add (s, w) }>
-}"""
+        d = Identity (c)  s = Sin (a)  r = Add (s, w) }> }"""
 WITH_DIMS = {
     "rewrite": sl.rewrite,
     "convert_version": lambda m, **given: sl.convert_version(m, 18, **given),
@@ -226,7 +223,7 @@ WITH_DIMS = {
 
 @pytest.mark.parametrize("call", WITH_DIMS)
 def test_named_dimensions_are_fixed_by_every_call(call):
-    model = onnx.parser.parse_model(NAMED_SIZES)
+    model = as_model(NAMED_SIZES)
     made = WITH_DIMS[call](model, dims={"T": 3}, shapes={"x": (2, None)})
     sizes = [[d.dim_value for d in i.type.tensor_type.shape.dim] for i in made.graph.input]
     assert sizes == [[2, 3], [3]]
@@ -240,9 +237,9 @@ def test_named_dimensions_are_fixed_by_every_call(call):
 
 
 def test_inspection_and_samples_use_named_dimensions():
-    model = onnx.parser.parse_model(NAMED_SIZES)
+    model = as_model(NAMED_SIZES)
     assert sl.inspect(model, dims={"T": 3}).straight_line
-    wrong = onnx.parser.parse_model(NAMED_SIZES.replace("Sin", "Cos"))
+    wrong = as_model(NAMED_SIZES.replace("Sin", "Cos"))
     verdict = sl.verify(model, wrong, dims={"T": 5}, sample_shapes={"x": (2, None)})
     assert verdict.feeds["x"].shape == (2, 5) and verdict.feeds["w"].shape == (5,)
     for call in (sl.inspect, lambda m, **given: sl.verify(m, m, **given)):
@@ -252,7 +249,7 @@ def test_inspection_and_samples_use_named_dimensions():
 
 @pytest.mark.parametrize(("wrong", "meant"), [("dim", "dims"), ("shape", "shapes")])
 def test_a_keyword_that_is_mistyped_is_told_with_the_one_that_was_meant(wrong, meant):
-    model = onnx.parser.parse_model(NAMED_SIZES)
+    model = as_model(NAMED_SIZES)
     for call in (sl.rewrite, sl.transform, sl.inspect, sl.interop.as_onnx_ir_pass):
         given = (model,) if call is not sl.interop.as_onnx_ir_pass else ()
         with pytest.raises(
@@ -271,7 +268,7 @@ def test_a_keyword_that_is_mistyped_is_told_with_the_one_that_was_meant(wrong, m
 def test_shapes_of_samples_that_do_not_fit_are_told_before_anything_is_done(
     shapes, words, monkeypatch
 ):
-    model = onnx.parser.parse_model(NAMED_SIZES)
+    model = as_model(NAMED_SIZES)
     with pytest.raises(sl.SampleShapeError, match=words):
         sl.verify(model, model, sample_shapes=shapes)  # which a proof would decide
     monkeypatch.setattr("straightline.driver.calls.run", lambda *_, **__: pytest.fail("ran"))
@@ -281,7 +278,7 @@ def test_shapes_of_samples_that_do_not_fit_are_told_before_anything_is_done(
 
 
 def test_bound_inputs_are_not_drawn():
-    model = onnx.parser.parse_model(NAMED_SIZES)
+    model = as_model(NAMED_SIZES)
     with pytest.raises(sl.SampleShapeError, match="input 'w' is set; no values are drawn for it"):
         sl.verify(model, model, sample_shapes={"w": (2,)}, bound={"w": np.zeros(2, np.float32)})
     feeds = {"x": np.zeros((1, 2), np.float32), "w": np.zeros(2, np.float32)}
@@ -292,8 +289,7 @@ def test_bound_inputs_are_not_drawn():
 
 # The proof by default
 
-RANDOM_MAP = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N] x) => (float[N] y) { r = Relu (x)  y = Softplus (r) }"""
+RANDOM_MAP = """g (float[N] x) => (float[N] y) { r = Relu (x)  y = Softplus (r) }"""
 
 
 @pytest.fixture
@@ -330,7 +326,7 @@ def test_a_node_that_its_opset_lacks_is_never_given_back(model, made, verify):
 
 
 def test_a_rewrite_without_a_proof_is_returned_where_that_is_allowed(never_run):
-    model = onnx.parser.parse_model(RANDOM_MAP)
+    model = as_model(RANDOM_MAP)
     for outcome in (
         sl.transform(model, [Negating()], unproved="allow"),
         sl.Pipeline([Negating()]).run(model, unproved="allow"),
@@ -341,7 +337,7 @@ def test_a_rewrite_without_a_proof_is_returned_where_that_is_allowed(never_run):
 
 
 def test_samples_refute_by_default_and_where_they_are_asked_for():
-    model = onnx.parser.parse_model(RANDOM_MAP)
+    model = as_model(RANDOM_MAP)
     for verify in ("proof", True, {"samples": 1}):
         with pytest.raises(sl.MismatchError, match="the pass negating"):
             sl.Pipeline([Negating()]).run(model, verify=verify)
@@ -376,9 +372,8 @@ def test_an_original_that_the_checker_refuses_is_no_fault_of_the_rewrite(never_r
 
 # One transformation: what is demanded, what is told on the way, and how it is broken off
 
-RANDOM = """<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] y) {
-    y = RandomNormal <shape = [2]> ()
-}"""
+RANDOM = """g () => (float[2] y) {
+    y = RandomNormal <shape = [2]> () }"""
 WITH_RUNS = {"runtime": "reference", "samples": 1}
 
 
@@ -440,7 +435,7 @@ def test_a_wrong_pass_is_named(loop_and_if):
 
 
 def test_a_result_without_comparison_warns_the_caller():
-    loop_and_if = onnx.parser.parse_model(RANDOM)
+    loop_and_if = as_model(RANDOM)
     calls = (
         lambda: sl.transform(loop_and_if, verify={"prove": False}),
         lambda: sl.rewrite(loop_and_if, verify={"prove": False}),

@@ -13,14 +13,12 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 COUNTED = """g (float[2] x, int64 n) => (float[2] y, float[K,2] rows) {
     y, rows = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                                  => (bool d, float[2] r, float[2] e) {
-        d = Identity (c)  s = Sin (a)  r = Exp (s)  e = Identity (r) }>
-}"""
+        d = Identity (c)  s = Sin (a)  r = Exp (s)  e = Identity (r) }> }"""
 STEERED = """g (float[2] x, MOST float[3] ends, bool start) => (float[2] y)
     <int64 huge = {9223372036854775807}> {
     limit = ReduceMax <keepdims = 0> (ends)
     y = Loop (GIVEN, x) <body = b (int64 i, bool c, float[2] a) => (bool go, float[2] r) {
-        r = Add (a, a)  top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }>
-}"""
+        r = Add (a, a)  top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }> }"""
 
 
 def steered(given, most=""):

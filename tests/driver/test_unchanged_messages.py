@@ -5,7 +5,6 @@ import logging
 from typing import Any
 
 import onnx
-import onnx.parser
 import pytest
 import straightline as sl
 from depth import examples

@@ -6,24 +6,23 @@ import onnx
 import onnx_ir
 import pytest
 import straightline as sl
+from harness import as_model
 from onnx_ir.passes import common
 from straightline.interop import export_passes
 from wrong_passes import Negating
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[600] x, int64 n) => (float[600] y) {
+TEXT = """g (float[600] x, int64 n) => (float[600] y) {
     i = Identity (x)
     h = Loop (n, , i) <body = b (int64 k, bool g, float[600] a) => (bool d, float[600] e) {
         d = Identity (g)
         e = Add (a, w)
     }>
-    y = Relu (h)
-}"""
+    y = Relu (h) }"""
 
 
 @pytest.fixture
 def proto():
-    model = onnx.parser.parse_model(TEXT)
+    model = as_model(TEXT)
     weights = np.arange(600, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     return model

@@ -1,5 +1,4 @@
 import onnx
-import onnx.parser
 import pytest
 from texts import WEIGHTED
 

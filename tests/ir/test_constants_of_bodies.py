@@ -3,7 +3,6 @@ tf2onnx later, too."""
 
 import numpy as np
 import onnx
-import onnx.checker
 import pytest
 import straightline as sl
 from harness import assert_equal_outputs, assert_rewrites, check_model, run_passes, signature
@@ -20,15 +19,12 @@ g (float[3] x, int64 n, bool c) => (float[3] y, float[k, 1, 3] z) {
       => (bool more, float[3] t, float[1, 3] u) {
     more = Identity (go)
     t = Add (s, w)
-    u = Reshape (t, shape)
-  }>
-}"""
+    u = Reshape (t, shape) }> }"""
 IF = """<ir_version: 3, opset_import: ["" : 8]>
 g (bool c, float[3] x) => (float[3] y) {
   y = If (c) <
     then_branch = yes (float[3] w = {1, 2, 3}) => (float[3] p) { p = Add (x, w) },
-    else_branch = no (float[3] w = {4, 5, 6}) => (float[3] q) { q = Add (x, w) }>
-}"""
+    else_branch = no (float[3] w = {4, 5, 6}) => (float[3] q) { q = Add (x, w) }> }"""
 SCAN_8 = """<ir_version: 3, opset_import: ["" : 8]>
 g (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 1, 3] z) {
   y, z = Scan <num_scan_inputs = 1, body = b
@@ -37,8 +33,7 @@ g (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y, float[2, 4, 1, 3] z) {
     v = Add (a, e)
     t = Mul (v, w)
     u = Reshape (t, shape)
-  }> (, s, x)
-}"""
+  }> (, s, x) }"""
 SCAN_9 = """<ir_version: 3, opset_import: ["" : 9]>
 g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 1, 3] z) {
   y, z = Scan <num_scan_inputs = 1, body = b
@@ -47,8 +42,7 @@ g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 1, 3] z) {
     v = Add (a, e)
     t = Mul (v, w)
     u = Reshape (t, shape)
-  }> (s, x)
-}"""
+  }> (s, x) }"""
 NESTED = """<ir_version: 3, opset_import: ["" : 8]>
 g (float[3] x, int64 n, bool c) => (float[3] y) {
   y = Loop (n, c, x) <body = b
@@ -64,9 +58,7 @@ g (float[3] x, int64 n, bool c) => (float[3] y) {
       h = Mul (s2, half)
       t2 = Add (h, w)
     }>
-    t = Identity (r)
-  }>
-}"""
+    t = Identity (r) }> }"""
 
 
 FLOATS = np.array([1.0, -2.0, 3.0], np.float32)
@@ -84,9 +76,7 @@ g (float[3] x, int64 n, bool c) => (float[3] y) {
       => (bool more, float[3] t) {
     more = Identity (go)
     a = Mul (s, v)
-    t = Sub (a, w)
-  }>
-}"""
+    t = Sub (a, w) }> }"""
 _IN_A_FUNCTION = """<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
 g (float[3] x, int64 n, bool c) => (float[3] y) { y = own.f (x, n, c) }
 <opset_import: ["" : 13], domain: "own">
@@ -94,9 +84,7 @@ f (x, n, c) => (y) {
   y = Loop (n, c, x) <body = b
     (int64 i, bool go, float[3] s, float[3] w = {1, 2, 3}) => (bool more, float[3] t) {
     more = Identity (go)
-    t = Add (s, w)
-  }>
-}"""
+    t = Add (s, w) }> }"""
 LATER = {
     "loop-4": (_LOOP_4, LOOP_FEEDS),
     "loop-8": (_LOOP_8, LOOP_FEEDS),
@@ -222,15 +210,12 @@ def test_unrolled() -> None:
           y = Loop (n, c, x) <body = b
             (int64 i, bool go, float[3] s, float[3] w = {1, 2, 3}) => (bool more, float[3] t) {
             more = Identity (go)
-            t = Add (s, w)
-          }>
-        }""",
+            t = Add (s, w) }> }""",
         """<ir_version: 3, opset_import: ["" : 8]>
         g (float[3] x, int64 n = {2}, bool c = {1}) => (float[3] y) {
           w = Constant <value = float[3] w {1, 2, 3}> ()
           t_0 = Add (x, w)
-          y = Add (t_0, w)
-        }""",
+          y = Add (t_0, w) }""",
         [{"x": FLOATS}],
     )
 
@@ -247,10 +232,7 @@ def test_a_copied_body_lists_its_constants_again() -> None:
             more2 = Identity (go2)
             d = Sub (big, k)
             o = Cast <to = 1> (d)
-            t2 = Add (s2, o)
-          }>
-        }>
-      }"""
+            t2 = Add (s2, o) }> }> }"""
     result = run_passes(before, UnrollLoops(), feeds=[{"x": FLOATS, "m": np.array(2)}])
     bodies = bodies_of(result.model)
     assert len(bodies) == 2

@@ -2,16 +2,15 @@ import sys
 
 import onnx
 import pytest
+from harness import as_model
 from straightline import ir
 from straightline.ir import GraphError, Node, Template, Tensor
 from straightline.ir.copy_plan import Block, parts_of, reader
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n) => (float[2] y) <float[2] k = {1, 2}, float low = {0}> {
+TEXT = """g (float[2] x, int64 n) => (float[2] y) <float[2] k = {1, 2}, float low = {0}> {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] t) {
         one = Add (s, x) two = Mul (one, one) three = Clip (two, , low)
-        f = Cast <to = 1> (i) four = Add (three, f) five = Mul (four, k) t = Sub (five, one) }>
-}"""
+        f = Cast <to = 1> (i) four = Add (three, f) five = Mul (four, k) t = Sub (five, one) }> }"""
 
 
 def fold(node: Node, tensors: object) -> list[Tensor] | None:
@@ -24,7 +23,7 @@ NUMBERS = {"f": onnx.numpy_helper.to_array(onnx.helper.make_tensor("f", 1, [], [
 @pytest.mark.parametrize("folds", [False, True])
 def test_a_copy_equals_single_nodes(folds: bool, monkeypatch) -> None:
     def copied() -> ir.Model:
-        model = ir.load(onnx.parser.parse_model(TEXT))
+        model = ir.load(as_model(TEXT))
         (loop,), (state, _) = model.graph.nodes(), model.graph.inputs
         template = Template(
             loop.body("body"), model.graph, fold=fold if folds else None, keep_infos=False
@@ -51,7 +50,7 @@ def test_a_copy_equals_single_nodes(folds: bool, monkeypatch) -> None:
 
 
 def test_steps_that_constants_may_change_stay_apart() -> None:
-    model = ir.load(onnx.parser.parse_model(TEXT))
+    model = ir.load(as_model(TEXT))
     (loop,) = model.graph.nodes()
     steps = Template(loop.body("body"), model.graph, keep_infos=False)._steps
 
@@ -66,7 +65,7 @@ def test_steps_that_constants_may_change_stay_apart() -> None:
 
 
 def test_nothing_is_added_that_reads_what_is_not_visible() -> None:
-    model = ir.load(onnx.parser.parse_model(TEXT))
+    model = ir.load(as_model(TEXT))
     (loop,) = model.graph.nodes()
     body = loop.body("body")
     block = Block(Template(body, model.graph)._steps[:1])
@@ -77,16 +76,14 @@ def test_nothing_is_added_that_reads_what_is_not_visible() -> None:
 
 
 def test_values_of_one_node_and_wide_nodes() -> None:
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-    g (float[N] x, int64 n) => (float[N] y) {{
+    text = f"""g (float[N] x, int64 n) => (float[N] y) {{
         a, b = Split <axis = 0> (x)
         y = Loop (n, , a, b) <body = l (int64 i, bool c, float[M] s, float[M] t)
             => (bool c, float[M] u, float[M] v) {{
             k = Add (s, t) v = Add (k, k) o = Add (s, s)
             {" ".join(f"k{number} = Add (k, s)" for number in range(20))}
-            u = Sum ({", ".join(f"k{number}" for number in range(20))}) }}>
-    }}"""
-    model = ir.load(onnx.parser.parse_model(text))
+            u = Sum ({", ".join(f"k{number}" for number in range(20))}) }}> }}"""
+    model = ir.load(as_model(text))
     graph = model.graph
     split, loop = graph.nodes()
     template = Template(loop.body("body"), graph, keep_infos=False)

@@ -1,12 +1,11 @@
 import numpy as np
-import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from straightline.ir.did_you_mean import instead, nearest, no_input
 from tables import table
 
-MODEL = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] sample, bool go) => (float[2] y) {
+MODEL = as_model("""g (float[2] sample, bool go) => (float[2] y) {
         y = Loop (, go, sample) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
             d = Not (c)  e = Neg (a) }> }""")
 

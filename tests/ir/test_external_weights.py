@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 import straightline as sl
 from onnx import TensorProto, numpy_helper
@@ -25,9 +24,7 @@ g (float[3] x) => (float[3] y, float[k, 3] z)
     on = Identity (go)
     r = Add (s, w)
     t = Add (r, q)
-    u = Reshape (t, shape)
-  }>
-}"""
+    u = Reshape (t, shape) }> }"""
 X = {"x": np.array([1, 2, 3], np.float32)}
 WEIGHTS = ("w", "v", "q", "shape")
 

@@ -4,22 +4,19 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from straightline import ir
 from straightline.ir import LoadError, file_reader
 from straightline.ir.file_reader import folder_of, is_descriptor, open_regular, read_bytes
 
-TEXT = """<ir_version: 8, opset_import: ["": 17]>
-g (float[2] x) => (float[2] y) {
+TEXT = """g (float[2] x) => (float[2] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
-CONTENT = onnx.parser.parse_model(TEXT).SerializeToString()
+        e = Add (a, a) }> }"""
+CONTENT = as_model(TEXT).SerializeToString()
 
 
 @pytest.fixture
@@ -166,7 +163,7 @@ class TestExternalData:
     @pytest.fixture
     def content(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
         """A model with external data, and a file of that name in the current folder."""
-        model = onnx.parser.parse_model(TEXT)
+        model = as_model(TEXT)
         tensor = model.graph.initializer.add(name="w", data_type=1, dims=[2], data_location=1)
         tensor.external_data.add(key="location", value="w.bin")
         model.graph.node.add(op_type="Add", input=["y", "w"], output=["z"])

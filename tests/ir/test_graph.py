@@ -404,8 +404,7 @@ class TestOutputs:
 
     def test_replacing_an_output_of_a_body_by_another_one(self) -> None:
         """onnxruntime returns zeros for one of two outputs of a branch that are one value."""
-        before = as_model("""<ir_version: 8, opset_import: ["" : 17]>
-            g (float[3] x, bool p) => (float[3] y, float[3] z) {
+        before = as_model("""g (float[3] x, bool p) => (float[3] y, float[3] z) {
                y, z = If (p)
                   <then_branch = t () => (float[3] a, float[3] b) { a = Neg (x) b = Neg (x) },
                    else_branch = e () => (float[3] c, float[3] d) { c = Exp (x) d = Abs (x) }> }""")

@@ -135,8 +135,7 @@ def nest(model: Model, depth: int) -> Node:
 def test_descendants_of_vertices():
     model = ir.parse("""<ir_version: 10, opset_import: ["": 21]>
         main (float[3] x, float[3] w) => (float[3] z) {
-            a = Exp (x) b = Mul (a, w) c = Neg (w) z = Add (b, a)
-        }""")
+            a = Exp (x) b = Mul (a, w) c = Neg (w) z = Add (b, a) }""")
     graph = model.graph
     x, w = graph.inputs
     exp, mul, neg, add = graph.nodes()
@@ -153,8 +152,7 @@ def test_a_capture_does_not_look_at_all_nodes_of_the_graph_around(monkeypatch):
         main (bool c, float[3] x) => (float[3] z) {
             a = Exp (x)
             z = If (c) <then_branch = t () => (float[3] y) { y = Neg (x) },
-                        else_branch = e () => (float[3] y) { y = Abs (x) }>
-        }""")
+                        else_branch = e () => (float[3] y) { y = Abs (x) }> }""")
     exp, holder = model.graph.nodes()
 
     def counted(graph):
@@ -174,8 +172,7 @@ def test_nodes_by_operator_and_those_that_hold_graphs() -> None:
             b = If (c) <then_branch = t () => (p) { p = Neg (a) }, else_branch = e () => (q) {
                 q = Abs (a) }>
             d = Neg (b)
-            y = Add (d, a)
-        }""")
+            y = Add (d, a) }""")
     graph = model.graph
     first, held, last, add = graph.nodes()
     assert graph.nodes_of("Neg") == [first, last] and graph.nodes_of("Add", "If") == [held, add]

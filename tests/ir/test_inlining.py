@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 import pytest
+from harness import as_model
 from straightline import ir
 from straightline.ir import Graph, GraphError, Model, Node, Template, Tensor, Value
 
@@ -20,11 +21,7 @@ main (float[3] x, bool c) => (float[3] y) <int64 M = {3}, float[3] k = {1, 1, 1}
                     s = Add(sum, v)
                     p = Mul(s, both)
                 },
-                else_branch = no () => (float[3] q) { q = Sub(sum, x) }
-            >
-        }
-    >
-}"""
+                else_branch = no () => (float[3] q) { q = Sub(sum, x) } > } > }"""
 
 
 def parse(text: str = LOOP) -> tuple[Model, Node, Graph]:
@@ -95,12 +92,10 @@ class TestCopies:
         assert folded["both"] == [0, 1, 2]
 
     def test_constants_that_are_one_are_placed_once(self) -> None:
-        text = """<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x, int64 n) => (float[2] y, float[2] z) {
+        text = """g (float[2] x, int64 n) => (float[2] y, float[2] z) {
             y, z = Loop (n, , x, x) <body = b (int64 i, bool c, float[2] s, float[2] t)
-                => (bool c, float[2] u, float[2] v) { v = Cast <to = 1> (i) u = Mul (s, v) }>
-        }"""
-        model = ir.load(onnx.parser.parse_model(text))
+                => (bool c, float[2] u, float[2] v) { v = Cast <to = 1> (i) u = Mul (s, v) }> }"""
+        model = ir.load(as_model(text))
         (loop,) = model.graph.nodes()
         body, same = loop.body("body"), Tensor(array=np.ones(2, np.float32))
         template = Template(
@@ -122,13 +117,11 @@ class TestCopies:
         assert read == {last[0]}
 
     def test_constants_that_are_one_stay_so_for_every_copy(self) -> None:
-        text = """<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x, int64 n) => (float[2] y) <float[2] k = {1, 2}> {
+        text = """g (float[2] x, int64 n) => (float[2] y) <float[2] k = {1, 2}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c, float[2] t) {
                 k1 = Neg (k) k2 = Neg (k) u = Add (x, k1) v = Add (x, k2)
-                w = Mul (s, k2) z = Mul (u, v) t = Add (w, z) }>
-        }"""
-        model = ir.load(onnx.parser.parse_model(text))
+                w = Mul (s, k2) z = Mul (u, v) t = Add (w, z) }> }"""
+        model = ir.load(as_model(text))
         (loop,) = model.graph.nodes()
         same = Tensor(array=np.array([-1, -2], np.float32))
         fold = lambda node, _: [same] if node.is_op("Neg") else None  # noqa: E731

@@ -1,14 +1,13 @@
 import onnx
-import onnx.parser
 import straightline as sl
+from harness import as_model
 from straightline.cli.commands import app
 from straightline.ir.option_names import KEYWORDS, by, shell_messages
 from tables import table
 from typer.main import get_command
 from typer.testing import CliRunner
 
-MODEL = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] x, int64 n) => (float[2] y) {
+MODEL = as_model("""g (float[2] x, int64 n) => (float[2] y) {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
             d = Identity (c)  s = Sin (a)  e = Exp (s) }> }""")
 

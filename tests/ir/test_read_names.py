@@ -18,9 +18,7 @@ GRAPH = onnx.parser.parse_graph("""
         a = Add(x, outer)
         y = If (c) <
             then_branch = yes () => (float[3] p) { p = Add(a, deep) },
-            else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Add(w, x) }
-        >
-    }""")
+            else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Add(w, x) } > }""")
 
 
 def test_free_names() -> None:

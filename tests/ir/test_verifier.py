@@ -12,9 +12,7 @@ main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     a = Add(x, w)
     y = If (c) <
         then_branch = yes () => (float[3] p) { p = Relu(a) },
-        else_branch = no () => (float[3] q) { q = Neg(a) }
-    >
-}"""
+        else_branch = no () => (float[3] q) { q = Neg(a) } > }"""
 Break = Callable[[Model], object]
 
 

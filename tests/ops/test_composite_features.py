@@ -25,8 +25,7 @@ def test_distances_of_what_was_prepared(operator):
         same, d = Scan <num_scan_inputs = 1, body = b (float[?, 3] a, float[3] row)
                 => (float[?, 3] a2, float[?] r) {{
             a2 = Identity (a) s = Sub (a, row) r = ReduceSumSquare <axes = [1], keepdims = 0> (s)
-        }}> (p, rows)
-    }}"""
+        }}> (p, rows) }}"""
     made = run_passes(text, VectorizeLoops()).model
     assert "Scan" not in {node.op_type for node in made.graph.node}
     rows = np.arange(15, dtype=np.float32).reshape(5, 3)
@@ -70,8 +69,7 @@ def test_neighbours_are_proved():
         v, i = TopK <largest = 0> (t, three)
         f = Flatten (i)
         e = ai.onnx.ml.ArrayFeatureExtractor (y, f)
-        near = Reshape (e, by)
-    }"""
+        near = Reshape (e, by) }"""
     made = run_passes(text, VectorizeLoops()).model
     assert "Scan" not in {node.op_type for node in made.graph.node}
     assert prove(as_model(text), made).status == "proved"

@@ -109,9 +109,7 @@ def windows(iterations, body, out, data="float[N, 2] x"):
         {NUMBERS.replace("k", "g")} shape = Shape (x)
         m = Gather (shape, g0) iterations = {iterations}
         z = Loop (iterations, yes) <body = b (int64 i, bool c) => (bool c2, {out} r) {{
-            c2 = Identity (c) {NUMBERS} i1 = Unsqueeze (i, k0) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) {NUMBERS} i1 = Unsqueeze (i, k0) {body} }}> }}"""
 
 
 WINDOWS = {

@@ -1,7 +1,6 @@
 import inferred
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,9 +3,6 @@ operators that passes write with take fewer types than the constructs that they 
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.defs
-import onnx.parser
 import pytest
 from harness import assert_equal_outputs
 from straightline import ir

@@ -312,7 +312,6 @@ def test_as_many_of_the_last_elements_as_there_are_is_all(start, size):
         <int64[1] minus_two = {{-2}}, int64[1] end = {{2147483647}}> {{
             n = Shape (x)
             minus_n = Neg (n)
-            y = Slice (x, {start}, end)
-        }}""")
+            y = Slice (x, {start}, end) }}""")
     shape = ShapeInference(model).fact(model.graph.outputs[0]).shape
     assert (str(shape[0]) == "N") is (size == "N")

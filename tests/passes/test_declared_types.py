@@ -37,34 +37,27 @@ INSIDE = {
         UnrollLoops(),
         f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                c2 = Identity (c) {inner("s", "so")}
-            }}>
-        }}""",
+                c2 = Identity (c) {inner("s", "so")} }}> }}""",
     ),
     "Loop, by the state's type": (
         UnrollLoops(),
         f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                c2 = Identity (c) {inner("s", "so", "float[] w")}
-            }}>
-        }}""",
+                c2 = Identity (c) {inner("s", "so", "float[] w")} }}> }}""",
     ),
     "Scan": (
         UnrollScans(),
         f"""g (float[4,2,3] x, int64 count) => (float[4,2,3] y) {SHARED} {{
             y = Scan <num_scan_inputs = 1, body = b (float[2,3] s) => (float[2,3] so) {{
                 {inner("s", "so")}
-            }}> (x)
-        }}""",
+            }}> (x) }}""",
     ),
     "If": (
         InlineIfs(),
         f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = If (t) <
                 then_branch = b () => (float[2,3] so) {{ {inner("x", "so")} }},
-                else_branch = e () => (float[2,3] no) {{ no = Identity (x) }}
-            >
-        }}""",
+                else_branch = e () => (float[2,3] no) {{ no = Identity (x) }} > }}""",
     ),
     "Loop in a Loop that stays": (
         UnrollLoops(),
@@ -72,10 +65,7 @@ INSIDE = {
             y = Loop (count, t, x) <body = o (int64 k, bool e, float[2,3] q) => (bool e2, p) {{
                 e2 = Identity (e)
                 p = Loop (two, t, q) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                    c2 = Identity (c) {inner("s", "so")}
-                }}>
-            }}>
-        }}""",
+                    c2 = Identity (c) {inner("s", "so")} }}> }}> }}""",
     ),
     "SequenceMap": (
         LowerSequences(),
@@ -92,8 +82,7 @@ INSIDE = {
         f"""g (float[2,3] x, int64 count) => (float[2,3] y) {{ y = local.f (x, count) }}
         <domain: "local", opset_import: ["" : 18]> f (s, count) => (so) {{
             t = Constant <value = bool {{1}}> () ax = Constant <value_ints = [0]> ()
-            {inner("s", "so")}
-        }}""",
+            {inner("s", "so")} }}""",
     ),
 }
 
@@ -116,8 +105,7 @@ def test_a_state_that_is_forwarded_leaves_the_sizes_it_told():
                 => (bool c2, float[2,3] n, float[] w) {
             c2 = Identity (c) n = Identity (a) w = Add (a, a)
         }>
-        y = ReduceSum <keepdims = 0> (v, ax)
-    }"""
+        y = ReduceSum <keepdims = 0> (v, ax) }"""
     result = run_passes(
         HEAD + text,
         ForwardInvariants(),
@@ -135,9 +123,7 @@ def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
                     => (bool d2, float[2] n, float[2] w) {{
                 d2 = Identity (d) n = Relu (s) w = Add (s, s)
             }}>
-            row = ReduceSum <keepdims = 0> (v, ax) so = Concat <axis = 0> (s, row)
-        }}>
-    }}"""
+            row = ReduceSum <keepdims = 0> (v, ax) so = Concat <axis = 0> (s, row) }}> }}"""
     result = run_passes(
         HEAD + text,
         UnrollLoops(),
@@ -154,8 +140,7 @@ def test_a_state_of_a_scan_that_is_forwarded_tells_its_sizes_where_it_is_read(de
         s1, z = Scan <num_scan_inputs = 1,
             body = b (float[3] s, float[2] e) => (float[3] s2, {declared}) {{
                 s2 = Identity (s) w = Add (s, s)
-            }}> (s0, x)
-    }}"""
+            }}> (s0, x) }}"""
     result = run_passes(HEAD + text, ForwardInvariants())
     assert result.changed
     for length in (0, 2):

@@ -24,8 +24,7 @@ LOOPS = """g (float[2] x, int64 n) => (float[2] p, float[2] q, float[2] y) {
         d = Identity (c)  e = Neg (s)  t = Identity (e) }>
     q = Loop (three, , x) <body = b2 (int64 i2, bool c2, float[2] s2) => (bool d2, float[2] t2) {
         d2 = Identity (c2)  t2 = Exp (s2) }>
-    y = Abs (q)
-}"""
+    y = Abs (q) }"""
 
 
 @pytest.fixture(autouse=True)
@@ -230,8 +229,7 @@ def test_a_copy_of_a_hidden_construct_is_shown_again():
         y = Loop (two, , x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
             d = Identity (c)
             t = Loop (n, , s) <body = b2 (int64 i2, bool c2, float[2] s2) => (bool d2, float[2] t2)
-                { d2 = Identity (c2)  t2 = Exp (s2) }> }>
-    }"""
+                { d2 = Identity (c2)  t2 = Exp (s2) }> }> }"""
     unroll = UnrollLoops.run
 
     def run(self, model, context):

@@ -187,8 +187,7 @@ g (int64[3] x) => (string[3] y, float[2] z) <float[2] w = {1, -1}> {
 <domain: "own", opset_import: ["ai.onnx.ml" : 3]>
 words (a) => (b) {
     c = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (a)
-    b = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_strings = ["c", "d"]> (c)
-}"""
+    b = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_strings = ["c", "d"]> (c) }"""
 
 
 def test_functions_get_the_import_of_their_model():

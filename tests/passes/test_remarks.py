@@ -32,8 +32,7 @@ def test_reasons_of_all_passes_stand_together():
     assert (KEPT.code, str(done)) == ("unroll-loops-kept", "Neg 'z': rewritten, what")
 
 
-INNER = """<ir_version: 8, opset_import: ["" : 17]>
-g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
+INNER = """g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
     y = If (yes) <
         then_branch = t () => (float[2] p) {
             p = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {

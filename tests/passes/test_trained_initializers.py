@@ -1,18 +1,16 @@
 import onnx
-import onnx.parser
 import straightline as sl
+from harness import as_model
 from straightline import ir
 from straightline.passes import FreezeInitializers, Pipeline
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <bool t = {1}> {
+TEXT = """g (float[2] x) => (float[2] y) <bool t = {1}> {
    y = If (t) <then_branch = p () => (float[2] r) { r = Neg (x) },
-               else_branch = q () => (float[2] s) { s = Abs (x) }>
-}"""
+               else_branch = q () => (float[2] s) { s = Abs (x) }> }"""
 
 
 def trained():
-    model = onnx.parser.parse_model(TEXT)
+    model = as_model(TEXT)
     info = model.training_info.add()
     info.algorithm.node.append(onnx.helper.make_node("Not", ["t"], ["t_new"]))
     info.update_binding.add(key="t", value="t_new")
@@ -28,7 +26,7 @@ def test_trained_initializers_are_no_constants():
 
 
 def test_without_training_information_it_is():
-    result = sl.passes.straighten().run(onnx.parser.parse_model(TEXT))
+    result = sl.passes.straighten().run(as_model(TEXT))
     assert [node.op_type for node in result.model.graph.node] == ["Neg"]
 
 

@@ -20,8 +20,7 @@ NESTED = """g (float[2] x) => (float[2] y, float[2] z) {
         t = Loop (two, , s) <body = b2 (int64 i2, bool c2, float[2] s2) => (bool d2, float[2] t2) {
             d2 = Identity (c2)  t2 = Exp (s2) }> }>
     z = Loop (two, , x) <body = b3 (int64 i3, bool c3, float[2] s3) => (bool d3, float[2] t3) {
-        d3 = Identity (c3)  t3 = Neg (s3) }>
-}"""
+        d3 = Identity (c3)  t3 = Neg (s3) }> }"""
 
 
 def kinds(model):

@@ -8,8 +8,7 @@ NESTED = """g (float[2] x, bool p) => (float[2] y) {
     a = Exp (x)
     b = If (p) <then_branch = t () => (float[2] c) { d = Neg (a) c = Sin (d) },
                 else_branch = e () => (float[2] f) { f = Abs (a) }>
-    y = Cos (b)
-}"""
+    y = Cos (b) }"""
 
 
 def cut(text, *op_types):

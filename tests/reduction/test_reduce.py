@@ -26,8 +26,7 @@ LOOP = (
         row = Sin (t2)
     }>
     d = Sub (s, x)
-    y = Relu (d)
-}"""
+    y = Relu (d) }"""
 )
 
 

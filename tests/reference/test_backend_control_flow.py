@@ -1,8 +1,6 @@
 """Every control-flow model among onnx's backend tests through the default pipeline."""
 
 import onnx
-import onnx.checker
-import onnx.inliner
 import pytest
 from backend import CASES, array, holds_control_flow
 from reference_oracle import assert_same

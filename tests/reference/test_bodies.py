@@ -33,8 +33,7 @@ HOLDING = """g (float[2] x) => (float[2] y, float[2] late) <float[2] w = {1, 2}>
     a = Add (x, outer)
     c = Equal (a, a)
     y = If (c) <then_branch = t () => (float[2] p) { q = Mul (a, far) p = Add (q, w) },
-                else_branch = e () => (float[2] x) { x = Neg (outer) }>
-}"""
+                else_branch = e () => (float[2] x) { x = Neg (outer) }> }"""
 
 
 def test_captures_at_every_depth_in_order():
@@ -99,8 +98,7 @@ def test_elements_without_iterations(text, inputs, captured, expected):
 def test_bodies_inside_whose_inputs_are_constants_are_inferred():
     proto = graph("""b (int64 m, bool c, float[3] a) => (r) {
         r = Loop (m, c, a) <body = l (int64 i, bool d, float[3] s, float[3] w)
-                                       => (bool d, float[3] t) { t = Add (s, w) }>
-    }""")
+                                       => (bool d, float[3] t) { t = Add (s, w) }> }""")
     inner = proto.node[0].attribute[0].g
     inner.initializer.append(helper.make_tensor("w", TensorProto.FLOAT, [3], [1, 1, 1]))
     before = proto.SerializeToString()

@@ -11,8 +11,7 @@ BRANCHES = """agraph (bool{shape} c, float[3] x) => (float[a] y, float[3] z, flo
   y, z = If (c) <
     then_branch = t () => (float[3] p, float[3] k) {{ p = Exp (k) }},
     else_branch = e () => (float[1] w, float[3] p)
-      <float[1] w = {{7.0}}> {{ p = Sub (k, w) }}>
-}}"""
+      <float[1] w = {{7.0}}> {{ p = Sub (k, w) }}> }}"""
 
 
 @pytest.mark.parametrize("value", [True, False])

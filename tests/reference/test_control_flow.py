@@ -2,23 +2,21 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
 import pytest
+from harness import as_model
 from straightline.reference import EvaluationError, run
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N] x, bool c) => (float[N] y) {
+TEXT = """g (float[N] x, bool c) => (float[N] y) {
     outer = If (c) <
         then_branch = t () => (float[N] r) { two = Constant <value_floats = [1.0, 2.0]> ()
                                              r = Add (x, two) },
         else_branch = f () => (float[N] s) { s = Neg (x) }
     >
-    y = Identity (outer)
-}"""
+    y = Identity (outer) }"""
 
 
 def test_a_body_captures_what_is_around_it_and_errors_name_the_node():
-    model = onnx.parser.parse_model(TEXT)
+    model = as_model(TEXT)
     (y,) = run(model, {"x": np.float32([1, 2]), "c": np.array(True)})
     np.testing.assert_array_equal(y, [2, 4])
     with pytest.raises(EvaluationError, match="If 'outer': "):

@@ -10,8 +10,7 @@ from straightline.verification.proof import prove
 TEXT = """agraph (float[n, 3] x, int64 m) => (y) <int64[2] k = {{2, 5}}, int64[1] a = {{0}},
     int64[2] pads = {{1, 1}}, bool on = {{1}}, int64 zero = {{0}}> {{
   {before}
-  y = Loop (m, on) <body = b (int64 i, bool c) => (bool d, s) {{ d = Identity (c) {body} }}>
-}}"""
+  y = Loop (m, on) <body = b (int64 i, bool c) => (bool d, s) {{ d = Identity (c) {body} }}> }}"""
 CASES = {
     "what is captured": ("", "s = Neg (x)", (0, 3)),
     "what is computed around it": ("w = ConstantOfShape (k)", "s = Neg (w)", (2, 5)),

@@ -18,9 +18,7 @@ COUNTING = """agraph (int64 m, bool c, float[2, 3] x) => (float[2, 3] y, float[t
       w = Mul (v, two)
       seen = Identity (v)
       sum = ReduceSum <keepdims = 0> (w)
-      more = Less (sum, limit)
-    }}>
-}}"""
+      more = Less (sum, limit) }}> }}"""
 
 
 @pytest.mark.parametrize("inputs", ["m, c", ", c", "m, "])

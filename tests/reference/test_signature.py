@@ -1,7 +1,6 @@
 from functools import partial
 
 import onnx
-import onnx.parser
 import pytest
 from straightline.reference.signature import (
     Signature,

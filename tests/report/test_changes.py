@@ -13,8 +13,7 @@ NET = (
     r = Relu (c)
     q = Neg (r)
     p = GlobalAveragePool (q)
-    z = Identity (p)
-}"""
+    z = Identity (p) }"""
 )
 
 
@@ -74,8 +73,7 @@ def test_bodies_and_functions_are_compared_too():
         HEAD
         + """g (float[2] x, bool c) => (float[2] y) {
         y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
-                    else_branch = e () => (float[2] b) { b = Abs (x) }>
-    }"""
+                    else_branch = e () => (float[2] b) { b = Abs (x) }> }"""
     )
     counts, (row,), _ = compared(text, text.replace("Abs", "Exp"))
     assert counts == {"equal": 2, "changed": 1} and row.after == (2, 0)

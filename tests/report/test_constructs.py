@@ -8,8 +8,7 @@ SCAN = """g (float[3] s, float[{length}, 3] xs) => (float[3] t, float[{length}, 
         body = b (float[3] a, float[3] x) => (float[3] c, float[3] d) {{
             c = Add (a, x)
             d = Neg (c)
-        }}>(s, xs)
-}}"""
+        }}>(s, xs) }}"""
 
 
 def described(text):
@@ -68,9 +67,7 @@ def test_a_condition_that_holds_for_long():
         y = Loop (, yes, x) <body = b (int64 i, bool go, float[2] a) => (bool on, float[2] c) {
             many = Constant <value_int = 100000> ()
             on = Less (i, many)
-            c = Neg (a)
-        }>
-    }"""
+            c = Neg (a) }> }"""
     assert described(HEAD + text)["y"].runs == "more than 200 iterations"
 
 

@@ -14,10 +14,7 @@ LOOP = (
         body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
             d = Identity (c)
             t = Exp (a)
-            e = Neg (t)
-        }
-    >
-}"""
+            e = Neg (t) } > }"""
 )
 NESTED = (
     HEAD
@@ -33,10 +30,7 @@ NESTED = (
                     e2 = Exp (q)
                 }
             >
-            p = Neg (e)
-        }
-    >
-}"""
+            p = Neg (e) } > }"""
 )
 FEEDS = {"x": np.array([0.5, 1.0], np.float32)}
 

@@ -22,10 +22,7 @@ NESTED = (
                 }
             >
             h = Neg (e)
-            p = Tanh (h)
-        }
-    >
-}"""
+            p = Tanh (h) } > }"""
 )
 
 
@@ -72,8 +69,7 @@ def test_inlined_functions_are_grouped_by_call():
         e = Erf (v)
         f = Mul (v, e)
         w = If (on) <then_branch = t () => (r) { r = Relu (f) },
-                     else_branch = u () => (s) { s = Exp (f) }>
-    }"""
+                     else_branch = u () => (s) { s = Exp (f) }> }"""
     )
     found = of_rewrite(text)
     assert found["e_one"] == found["f_one"] == ("local::gate one",)
@@ -87,8 +83,7 @@ def test_modules_come_from_names_with_slashes():
         ["/enc/enc.0/Neg"] a = Neg (x)
         ["/enc/enc.0/Abs"] b = Abs (a)
         ["/enc/Exp"] c = Exp (b)
-        ["/dec/Tanh"] y = Tanh (c)
-    }"""
+        ["/dec/Tanh"] y = Tanh (c) }"""
     )
     (found,) = groupings(describe(model))
     assert paths(found.module) == [("enc", "enc.0"), ("enc", "enc.0"), ("enc",), ()]

@@ -238,8 +238,7 @@ NET = """g (float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[1, 4, 1, 1] z)
     ["/enc/enc.0/Relu"] r = Relu (c)
     ["/enc/Pad"] q = Neg (r)
     ["/head/Pool"] p = GlobalAveragePool (q)
-    ["/head/Out"] z = Identity (p)
-}"""
+    ["/head/Out"] z = Identity (p) }"""
 
 
 @functools.cache

@@ -49,8 +49,7 @@ def test_operators_that_are_alike_stand_once():
     g (float[2, 3] x) => (float[2, 3] z) {
         y = Softmax <axis = 0> (x)
         a = Softmax <axis = 0> (y)
-        z = Softmax <axis = 1> (a)
-    }"""
+        z = Softmax <axis = 1> (a) }"""
     data = described(text)
     assert [op.attributes for op in data.operators] == [(("axis", "0"),), (("axis", "1"),)]
     assert [node.operator for node in data.graphs[0].nodes] == [0, 0, 1]
@@ -74,8 +73,7 @@ def test_a_default_that_callers_may_override_is_an_input():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, float[2] w = {1, 2}) => (float[2] y) <float[2] c = {3, 4}> {
         a = Add (x, w)
-        y = Add (a, c)
-    }"""
+        y = Add (a, c) }"""
     graph = described(text).graphs[0]
     assert [v.name for v in graph.inputs] == ["x", "w"]
     (constant,) = graph.constants

@@ -103,14 +103,12 @@ def test_an_inlined_call_is_followed():
 def test_helper_nodes_belong_to_the_node_they_serve():
     before = """g (float[2] s, float[3, 2] xs) => (float[2] t) {
         t = Scan <num_scan_inputs = 1,
-            body = b (float[2] a, float[2] x) => (float[2] c) { c = Add (a, x) }>(s, xs)
-    }"""
+            body = b (float[2] a, float[2] x) => (float[2] c) { c = Add (a, x) }>(s, xs) }"""
     after = """g (float[2] s, float[3, 2] xs) => (float[2] t) {
         x_0_row, others = Split <axis = 0> (xs)
         c_wide = Neg (s)
         lonely_wide = Neg (s)
-        t = Add (c_wide, lonely_wide)
-    }"""
+        t = Add (c_wide, lonely_wide) }"""
     rows = found(before, after)
     assert rows["x_0_row"] == ("for", "t", "_0_row") and rows["c_wide"] == ("for", "c", "_wide")
     assert "lonely_wide" not in rows and rows["t"][0] == "instead"

@@ -1,7 +1,6 @@
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from onnx import numpy_helper
 from straightline.ir import Error

@@ -8,7 +8,6 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from straightline.ir import Error
 from straightline.limits import Limits, governed

@@ -16,9 +16,7 @@ def loop(body, more="", count="n", last="t"):
         rows, other, y = Loop ({count}, yes, past, past) <body = b (int64 i, bool c, {STATES})
                 => (bool d, float[M, 2] t, float[M, 2] u, float[2] r) {{
             d = Identity (c) e = Gather (x, i) q = Unsqueeze (e, k0) {more} {body}
-            r = Squeeze (o, k0)
-        }}>
-    }}"""
+            r = Squeeze (o, k0) }}> }}"""
 
 
 ROWS = "v = Exp (q) t = Concat <axis = 0> (s, v) u = Concat <axis = -2> (z, q) "

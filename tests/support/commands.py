@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-import onnx.parser
 from click.testing import Result
 from output_schemas import assert_described
 from straightline.cli.commands import app

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.helper
-import onnx.numpy_helper
-import onnx.parser
 import onnxruntime as ort
 import pytest
 import straightline

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.parser
-import onnx.printer
 from straightline import ir, reference
 from straightline.facts.obstacle import Obstacle
 from straightline.passes import Pass, Pipeline, Result

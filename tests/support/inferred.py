@@ -37,13 +37,10 @@ def loop(body, states="float[P,Q] a", results="float[R,S] r", initial="x", outpu
     return f"""g (float[N,3] x, float[N,3] w, int64 n) => ({outputs}) {{
         {outputs} = Loop (n, , {initial}) <body = b (int64 i, bool c, {states}) => (bool c2,
             {results}) {{
-            c2 = Identity (c) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) {body} }}> }}"""
 
 
 def scan(more="", body="a2 = Identity (a) r = Neg (e)", signature="float[N,3,4] x"):
     return f"""g ({signature}, float s) => (y, z) {{
         y, z = Scan <num_scan_inputs = 1{more}, body = b (float a, float[P,Q] e) => (float a2,
-            float[R,S] r) {{ {body} }}> (s, x)
-    }}"""
+            float[R,S] r) {{ {body} }}> (s, x) }}"""

@@ -16,9 +16,7 @@ CHOOSE = (
        h = Neg (a)
        r = If (c) <
           then_branch = t () => (p) { p = Exp (h) },
-          else_branch = e () => (q) { q = Abs (h) }
-       >
-    }"""
+          else_branch = e () => (q) { q = Abs (h) } > }"""
 )
 
 TIMES = (

@@ -17,8 +17,7 @@ main (bool c, float[3] x, float[3] unused) => (float[3] y, float[3] z) <float[3]
         },
         else_branch = no () => (float[3] q) { q = Mul(b, x) }
     >
-    z = Neg(b)
-}"""
+    z = Neg(b) }"""
 
 
 def value(model: Model, name: str) -> Value:

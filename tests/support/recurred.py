@@ -30,8 +30,7 @@ def loop(body, states, outputs="", inputs="float[N, 3] x, int64 n", opset=17):
     return f"""{head}g ({inputs}{"".join(f", {k} {s}" for k, _, s in parts)}) => ({asked})
         <bool yes = {{1}}, int64 one = {{1}}, float half = {{0.5}}, float nil = {{0}}> {{
         {", ".join(finals)} = Loop (n, yes{initial}) <body = b (int64 i, bool c{declared})
-            => (bool c2{nexts}) {{ c2 = Identity (c) e = Gather (x, i) {body} }}>
-    }}"""
+            => (bool c2{nexts}) {{ c2 = Identity (c) e = Gather (x, i) {body} }}> }}"""
 
 
 def _rows(kind):

@@ -46,8 +46,7 @@ decoder (float[1, 4] x, float[1, 4] h, int64 n)
 <domain: "local", opset_import: ["" : 17]>
 gate (a) => (b) {
     c = Erf (a)
-    b = Mul (a, c)
-}"""
+    b = Mul (a, c) }"""
 
 
 def rewritten(text=DECODER, verify=True):

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.parser
 from sessions import outputs
 from straightline import reference
 from straightline.verification.proof import prove

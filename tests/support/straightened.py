@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.parser
 import pytest
 from harness import assert_equal_outputs, assert_same_text
 from straightline import ir

@@ -5,9 +5,7 @@ LOOP = """g (float[2] x) => (float[2] y) {
     iterations = Constant <value_int = 3> ()
     y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
+        e = Add (a, a) }> }"""
 
 LOOP_AND_IF = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, int64 n, bool c) => (float[2] y) {
@@ -17,24 +15,18 @@ g (float[2] x, int64 n, bool c) => (float[2] y) {
     }>
     y = If (c) <
         then_branch = t () => (float[2] r) { r = Relu (h) },
-        else_branch = f () => (float[2] s) { s = Neg (h) }
-    >
-}"""
+        else_branch = f () => (float[2] s) { s = Neg (h) } > }"""
 
 DECIDED_BY_INPUTS = """g (float[N, 4] x, int64 n, bool c, float[N] z) => (float[N, 4] y) {
     y = Loop (n, , x) <body = b (int64 i, bool g, float[N, 4] a) => (bool h, float[N, 4] e) {
         h = Identity (g)
         e = If (c) <
             then_branch = t () => (float[N, 4] r) { r = Relu (a) },
-            else_branch = f () => (float[N, 4] s) { s = Neg (a) }
-        >
-    }>
-}"""
+            else_branch = f () => (float[N, 4] s) { s = Neg (a) } > }> }"""
 
 SEQUENCE = """g (float[2] x, float[2] y, int64 k) => (float[2] b) {
     s = SequenceConstruct (x, y)
-    b = SequenceAt (s, k)
-}"""
+    b = SequenceAt (s, k) }"""
 
 NODE = "g (float[2] x) => (float[2] y) { %s }"
 
@@ -45,8 +37,7 @@ LOOP_THEN_IF = (
             c2 = Identity (c) r = Neg (a)
         }>
         y = If (q) <then_branch = t () => (float[2] u) { u = Neg (z) },
-                    else_branch = e () => (float[2] v) { v = Relu (z) }>
-    }"""
+                    else_branch = e () => (float[2] v) { v = Relu (z) }> }"""
 )
 """Constants decide the one, run time the other."""
 

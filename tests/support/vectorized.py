@@ -31,9 +31,7 @@ def loop(body, out="float r", declared=DECLARED, state=""):
     """A Loop that gives one scan output, computed of row e of x and the iteration number i."""
     return f"""g ({declared}) => (z) <bool yes = {{1}}> {{
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{
-            c2 = Identity (c) e = Gather (x, i) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) e = Gather (x, i) {body} }}> }}"""
 
 
 def vectorized(text, *passes):

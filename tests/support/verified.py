@@ -1,6 +1,6 @@
 """What tests of verification share: models that are written in a line."""
 
-import onnx.parser
+import onnx
 
 SCALE = "(float[N,3] x) => (float[N,3] y) <float[3] w = {%s}> { y = Mul(x, w) }"
 

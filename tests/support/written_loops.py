@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import onnx
-import onnx.parser
 from onnx import numpy_helper
 
 FAR = np.iinfo(np.int64).max

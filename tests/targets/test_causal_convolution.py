@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import straightline as sl
+from harness import as_model
 from kernels import assert_equal, run_kernel
 from tables import table
 
@@ -11,9 +12,8 @@ DRAW = np.random.default_rng(0)
 
 def model(nodes, tokens=1, results="float[B,4,{n}] y, float[B,4,2] present", **tensors):
     results = results.format(n=tokens)
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[B,4,{tokens}] x, float[B,4,2] past) => ({results}) {{ {nodes} }}"""
-    proto = onnx.parser.parse_model(text)
+    text = f"""g (float[B,4,{tokens}] x, float[B,4,2] past) => ({results}) {{ {nodes} }}"""
+    proto = as_model(text)
     arrays = {"w": DRAW.random((4, 1, 3), np.float32), "b": DRAW.random(4, np.float32)}
     arrays |= {"start": [-2], "end": [2**31 - 1], "two": [2], **tensors}
     for name, array in arrays.items():

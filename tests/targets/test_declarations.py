@@ -38,8 +38,7 @@ def test_bodies_keep_theirs_without_names():
 
 
 def test_options_for_open_sizes_are_named_where_a_client_wants_known_ones():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[n, ?, 3] x, float[n] z, float[2] w) => (float[2] y) { y = Relu (w) }"""
+    text = """g (float[n, ?, 3] x, float[n] z, float[2] w) => (float[2] y) { y = Relu (w) }"""
     notes = {
         name: [r.reason for r in sl.transform(as_model(text), target=name).remarks]
         for name in ("tvm", "openvino")

@@ -24,22 +24,17 @@ g (float[2, 4] x) => (float[2, 4] y, float[2, 2] w) <int64 three = {3}, bool yes
         e = Neg (a)
     }>
     y = Gelu (u)
-    w = Einsum <equation = "ij,kj->ik"> (y, y)
-}"""
+    w = Einsum <equation = "ij,kj->ik"> (y, y) }"""
 ON_DATA = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, bool c) => (float[2] y) {
     y = If (c) <
         then_branch = t () => (float[2] p) { p = Neg (x) },
-        else_branch = e () => (float[2] q) { q = Exp (x) }
-    >
-}"""
+        else_branch = e () => (float[2] q) { q = Exp (x) } > }"""
 UNBOUNDED = """<ir_version: 8, opset_import: ["" : 17]>
 g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
     y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = HardSwish (a)
-    }>
-}"""
+        e = HardSwish (a) }> }"""
 
 
 def test_control_flow_goes_then_the_opset_then_operators():
@@ -86,14 +81,10 @@ def test_control_flow_that_no_pass_removes_stays_as_it_came():
 
 
 def test_reasons_of_passes_are_reported():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] x, int64 i) => (float[2] y) {
+    text = """g (float[2] x, int64 i) => (float[2] y) {
         s = SequenceConstruct (x, x)
-        y = SequenceAt (s, i)
-    }"""
-    outcome = sl.transform(
-        onnx.parser.parse_model(text), target=lacking("SequenceAt"), verify=False
-    )
+        y = SequenceAt (s, i) }"""
+    outcome = sl.transform(as_model(text), target=lacking("SequenceAt"), verify=False)
     (left,) = outcome.untaken
     assert "depends on input 'i'" in left.reason and "npu does not support" in left.reason
 
@@ -122,10 +113,7 @@ def test_a_lacking_operator_is_avoided():
                 d = Identity (c)
                 r = Gather (x, i)
                 e = Add (a, r)
-                f = Identity (e)
-            }
-        >
-    }"""
+                f = Identity (e) } > }"""
     feed = {"x": X.reshape(4, 2)}
     assert "CumSum" in operators(fitted(text, lacking(), feed))
     outcome = fitted(text, lacking("CumSum", "Scan", "Loop"), feed)
@@ -215,8 +203,7 @@ OLD = """<ir_version: 3, opset_import: ["" : 8]> g (float[2, 2] x, bool c, bool 
         else_branch = t3 () => (float[4] a3) {
             k = Constant <value = float[4] {1, 2, 3, 4}> () a3 = Neg (k) }> },
     else_branch = e () => (float[4] e1) { e1 = Flatten <axis = 0> (x) }>
-    y = Reciprocal (z)
-}"""
+    y = Reciprocal (z) }"""
 
 
 @pytest.mark.parametrize("ir_version", [None, 3])
@@ -256,26 +243,24 @@ def test_a_rewrite_goes_on_with_the_remarks_on_a_copy():
 
 def test_options_of_the_target_s_own_passes():
     """Only `accelerate` has a goal and a class of exactness; the other ways have none."""
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x) => (float[N, 2] y)
+    text = """g (float[N, 2] x) => (float[N, 2] y)
         <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {5, 6}> {
         t = MatMul (x, w) y = Add (t, b) }"""
     for exactness, nodes in (("bits", ["MatMul", "Add"]), ("reals", ["Gemm"])):
         options = {"exactness": exactness, "optimize_for": "load"}
-        result = sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", **options)
+        result = sl.rewrite(as_model(text), target="onnxruntime", **options)
         assert op_types(result) == nodes
     with pytest.raises(sl.Error, match="an option 'exactnes'"):
-        sl.rewrite(onnx.parser.parse_model(text), target="onnxruntime", exactnes="bits")
+        sl.rewrite(as_model(text), target="onnxruntime", exactnes="bits")
 
 
 @pytest.mark.parametrize(("passes", "notion"), [("accelerate", "reals"), ((), "bits")])
 def test_the_notion_of_equality_is_that_of_the_passes(passes, notion):
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[n, 4] x, float[n, 1] z) => (float[n, 4] y) {
+    text = """g (float[n, 4] x, float[n, 1] z) => (float[n, 4] y) {
         r = Sqrt (z)
         m = Reciprocal (r)
-        y = Mul (x, m)
-    }"""
-    outcome = sl.transform(onnx.parser.parse_model(text), passes, target=lacking("Loop"))
+        y = Mul (x, m) }"""
+    outcome = sl.transform(as_model(text), passes, target=lacking("Loop"))
     assert outcome.verdict.proved and outcome.verdict.proof.equality == notion
 
 

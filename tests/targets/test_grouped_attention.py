@@ -2,6 +2,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from kernels import assert_equal, run_kernel
 from tables import table
 
@@ -44,8 +45,7 @@ def decoder(nodes, tokens=3, past=5, groups=2, size=8, rank=3, mask=None):
     else:
         constants.append(f"float[1,1,{tokens},{total}] mask")
     result = f"float[1,{tokens},{width}]" if rank == 3 else f"float[{tokens},{width}]"
-    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-        g ({", ".join(inputs)}) => ({result} y, {head} ks, {head} vs)
+    model = as_model(f"""g ({", ".join(inputs)}) => ({result} y, {head} ks, {head} vs)
         <{", ".join(constants)}> {{ {nodes} }}""")
     if mask is not None:
         model.graph.initializer.append(onnx.numpy_helper.from_array(mask, "mask"))

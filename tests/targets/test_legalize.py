@@ -70,9 +70,7 @@ def test_nodes_of_a_kept_body_are_replaced():
     g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
             d = Identity (c)
-            e = HardSwish (a)
-        }>
-    }"""
+            e = HardSwish (a) }> }"""
     target = lacking("HardSwish")
     outcome = fitted(text, target, *[{"n": np.array(n), "x": X[0, :2]} for n in (0, 1, 3)])
     assert "Loop" in operators(outcome) and "HardSwish" not in operators(outcome)
@@ -84,8 +82,7 @@ def test_functions_of_the_model_are_put_in_their_place():
     <domain: "own", opset_import: ["" : 17, "own" : 1]> once (v) => (w) { w = HardSwish (v) }
     <domain: "own", opset_import: ["" : 17, "own" : 1]> twice (v) => (w) {
         u = own.once (v)
-        w = own.once (u)
-    }"""
+        w = own.once (u) }"""
     outcome = fitted(text, lacking("HardSwish"), {"x": X[0, :2]})
     assert not outcome.ir.functions and not outcome.untaken
     kept = fitted(text, lacking(functions=True), {"x": X[0, :2]})

@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import straightline as sl
+from harness import as_model
 from kernels import assert_equal, run_kernel
 from straightline.passes import PassContext
 from straightline.targets import linear_attention
@@ -36,12 +37,11 @@ def scan(body, sizes=(), outputs=("B,2,4,6", "B,2,6")):
     state, row = outputs
     arguments = ", ".join(f"float[{size}] {name}" for name, size in sizes.items())
     inputs = ", ".join(f"float[T,{size}] {name}All" for name, size in sizes.items())
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[{state}] first, {inputs}) => (float[{state}] last, float[T,{row}] yAll) {{
+    text = f"""g (float[{state}] first, {inputs}) => (float[{state}] last, float[T,{row}] yAll) {{
         last, yAll = Scan <num_scan_inputs = {len(sizes)},
             body = step (float[{state}] s, {arguments}) => (float[{state}] n, float[{row}] y) {{
             {body} }}> (first, {", ".join(f"{name}All" for name in sizes)}) }}"""
-    return onnx.parser.parse_model(text)
+    return as_model(text)
 
 
 def raised(model, **options):
@@ -122,8 +122,8 @@ def loop(rows):
     inputs = ", ".join(f"float[{rows}, T, 2, {size}] {n}All" for n, size in names.items())
     body = f"""{reads} goes = Identity (c)  {VIEWS}  w = Mul (k_, v_)  n = Add (s, w)
         r = Mul (n, q_)  y = ReduceSum <keepdims = 0> (r, two)"""
-    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[{rows}, 2, 4, 6] first, {inputs}) => (last, yAll) <int64 place = {{1}}> {{
+    return as_model(f"""g (float[{rows}, 2, 4, 6] first, {inputs})
+        => (last, yAll) <int64 place = {{1}}> {{
         sizes = Shape (qAll)  count = Gather (sizes, place)
         last, yAll = Loop <body = step (int64 i, bool c, float[{rows}, 2, 4, 6] s)
             => (bool goes, float[{rows}, 2, 4, 6] n, float[{rows}, 2, 6] y) {{ {body} }}>

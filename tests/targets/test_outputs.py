@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import onnx
 import pytest
+from harness import as_model
 from straightline import transform
 from straightline.targets import Opsets
 
@@ -108,8 +109,7 @@ def test_a_body_ends_in_nodes(wanted):
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] y) {
         z = If (c) <then_branch = t () => (float[2] u) <float[2] u = {3, 4}> {},
             else_branch = e () => (float[2] v) { v = Neg (x) }>
-        y = Add (z, x)
-    }"""
+        y = Add (z, x) }"""
     outcome = fitted(text, lacking(own_outputs=wanted), {"x": X[0, :2], "c": np.array(True)})
     (node,) = outcome.ir.graph.nodes_of("If")
     assert len(node.body("then_branch")) == wanted and len(node.body("else_branch")) == 1
@@ -142,10 +142,10 @@ def test_constants_without_elements_are_computed(wanted):
 def test_halves_are_stored_as_raw_data():
     """tinygrad (0.14.0) reads the bits of those in int32_data as numbers."""
     half, none = (onnx.helper.make_tensor("k", t, [n], [2.5] * n) for t, n in ((10, 1), (1, 0)))
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (float16[1] x, float[1] z)
+    text = """g (float16[1] x, float[1] z)
         => (float16[1] y, float[0] w) { a = Add (x, k)  c = Constant () y = Add (a, c)
         w = Add (z, e) }"""
-    model = onnx.parser.parse_model(text)
+    model = as_model(text)
     model.graph.initializer.extend([half, none])
     model.graph.initializer[1].name = "e"
     model.graph.node[1].attribute.append(onnx.helper.make_attribute("value", half))
@@ -156,24 +156,20 @@ def test_halves_are_stored_as_raw_data():
 
 
 def test_absent_inputs_at_the_end_are_not_written():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""
-    model = onnx.parser.parse_model(text.replace("z, )", "z)"))
+    text = """g (float[3] x) => (float[3] y) <float z = {0}> { y = Clip (x, z, ) }"""
+    model = as_model(text.replace("z, )", "z)"))
     model.graph.node[0].input.append("")
     outcome = fitted(model, "onnx2torch", {"x": X[0, :3]})
     assert list(outcome.model.graph.node[0].input) == ["x", "z"]
 
 
 def test_as_many_inputs_stay_as_the_operator_requires():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[3] x, int64 n) => (float[k] y) {
+    text = """g (float[3] x, int64 n) => (float[k] y) {
         y = Loop (n) <body = b (int64 i, bool c) => (bool d, float r) {
             d = Identity (c)
             e = Gather (x, i)
-            r = Sin (e)
-        }>
-    }"""
-    model = onnx.parser.parse_model(text)
+            r = Sin (e) }> }"""
+    model = as_model(text)
     model.graph.node[0].input.append("")
     feeds = {"x": X[0, :3], "n": np.array(2)}
     (loop,) = fitted(model, lacking("Einsum"), feeds, passes=()).ir.graph.nodes()

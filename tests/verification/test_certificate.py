@@ -11,9 +11,7 @@ HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x, int64 n) => (float[N] y) {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
         d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
+        e = Add (a, a) }> }"""
 BOUND = {"n": np.array(2)}
 
 

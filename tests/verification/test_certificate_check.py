@@ -20,8 +20,7 @@ BEFORE = model(
         m = Mul (s, e)
         y = ReduceSum <axes = [-1], keepdims = 0> (m)
         r = Concat <axis = 0> (one, k)
-        z = Tile (x, r)
-    }""",
+        z = Tile (x, r) }""",
     11,
 )
 AFTER = model(
@@ -30,8 +29,7 @@ AFTER = model(
         s = Add (w, x)
         m = Mul (e, s)
         y = ReduceSum <keepdims = 0> (m, a)
-        z = Tile (x, r)
-    }""",
+        z = Tile (x, r) }""",
     18,
 )
 BOUND = {"k": np.array([1], np.int64)}

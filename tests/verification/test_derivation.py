@@ -42,8 +42,7 @@ def test_a_conversion_and_a_rewrite_are_derived():
         b = Softmax <axis = 1> (a)
         y = Squeeze <axes = [1]> (b)
         z = If (c) <then_branch = t () => (u) { u = Abs (x) },
-                    else_branch = e () => (v) { v = Neg (x) }>
-        }""",
+                    else_branch = e () => (v) { v = Neg (x) }> }""",
         11,
     )
     for after in (sl.convert_version(before, 18), sl.rewrite(before)):

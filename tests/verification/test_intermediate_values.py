@@ -11,8 +11,7 @@ g (float[3, 2] x, float[2] h) => (float[2] y) {
         s1 = Neg (k)
         o = Identity (k)
     }> (h, x)
-    z = Abs (y)
-}"""
+    z = Abs (y) }"""
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 

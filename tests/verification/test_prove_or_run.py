@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from harness import as_model
 from straightline import ir
 from straightline.ir.io import model_source
 from straightline.passes import Pass
@@ -19,9 +20,7 @@ HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
 LOOP = """g (float[N] x) => (float[N] y) <int64 three = {3}> {
     y = Loop (three, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
         d = Identity (c)
-        e = Add (a, a)
-    }>
-}"""
+        e = Add (a, a) }> }"""
 UNROLLED = "g (float[N] x) => (float[N] y) { a = Add (x, x)  b = Add (a, a)  y = Add (b, b) }"
 TWICE = "g (float[N] x) => (float[N] y) { a = Add (x, x)  y = Add (a, a) }"
 DIVIDED = "g (float[N] x) => (float[N] y) <float three = {3}> { y = Div (x, three) }"
@@ -299,9 +298,9 @@ def test_a_demanded_proof_that_is_not_found_withholds_the_result():
 
 def test_running_takes_no_more_memory_than_it_may():
     """Whoever gives more has it verified."""
-    text = """<ir_version: 8, opset_import: ["": 17]> g (int64[1] n) => (float[N] y) {
+    text = """g (int64[1] n) => (float[N] y) {
         a = ConstantOfShape (n) b = Neg (a) y = Slice (b, n, n) }"""
-    model, feeds = onnx.parser.parse_model(text), {"n": np.int64([1 << 25])}
+    model, feeds = as_model(text), {"n": np.int64([1 << 25])}
     verdict = sl.verify(model, model, prove=False, feeds=feeds, max_memory=1 << 20)
     assert verdict.status == "not verified"
     told = r"it may take \d+ MB, and more with --max-memory \(max_memory= in Python\)"

@@ -13,25 +13,21 @@ from typer.testing import CliRunner
 
 BY_NUMBER = """g (float[2] x, int64 n) => (float[2] y) {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
-        d = Identity (c)  s = Sin (a)  r = Exp (s) }>
-}"""
+        d = Identity (c)  s = Sin (a)  r = Exp (s) }> }"""
 BY_SIZE = """g (float[N] x) => (float[] y) <float zero = {0}, int64[1] one = {1}> {
     shape = Shape (x)  half = Mul (shape, one)  steps = Squeeze (half)
     y = Loop (steps, , zero) <body = b (int64 i, bool c, float[] a) => (bool d, float[] r) {
-        d = Identity (c)  v = Gather (x, i)  s = Sin (a)  r = Add (s, v) }>
-}"""
+        d = Identity (c)  v = Gather (x, i)  s = Sin (a)  r = Add (s, v) }> }"""
 BY_DATA = """g (float[2] x) => (float[2] y) <float limit = {100.0}, bool yes = {1}> {
     y = Loop (, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool go, float[2] r) {
         q = Mul (a, a)  e = Add (a, q)  r = Add (e, a)
-        top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }>
-}"""
+        top = ReduceMax <keepdims = 0> (r)  go = Less (top, limit) }> }"""
 INSIDE = """g (float[2] x, int64 n, bool c) => (float[2] y) {
     y = If (c) <
         then_branch = t () => (float[2] p) {
             p = Loop (n, , x) <body = b (int64 i, bool k, float[2] a) => (bool d, float[2] r) {
                 d = Identity (k)  s = Sin (a)  r = Exp (s) }> },
-        else_branch = f () => (float[2] q) { q = Relu (x) }>
-}"""
+        else_branch = f () => (float[2] q) { q = Relu (x) }> }"""
 # So small a maximum that samples, which are small at first, go beyond; and one that they keep to.
 MODELS = {
     "a number": (BY_NUMBER, {"y": 1}, {"y": 20}, "n=21"),

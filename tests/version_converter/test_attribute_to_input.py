@@ -2,9 +2,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.numpy_helper
-import onnx.parser
 import pytest
 from conversions import assert_refuses, convert_version, converted, model
 from straightline import reference

@@ -1,7 +1,6 @@
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from conversions import assert_becomes, convert_version
 from straightline import reference

@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from conversions import model as model_of
 from harness import assert_equal_outputs, op_types
@@ -67,8 +66,7 @@ def test_nodes_on_the_way_are_computed_in_the_version_in_which_they_stand(first)
     text = f"""<ir_version: 8, opset_import: ["" : 13]>
     g (float[2,3] x) => (float[] y) <int64[1,1] c = {{1}}, int64[1] zero = {{0}}> {{
         axes = {first} {"<keepdims = 0>" if first == "ReduceSum" else ""} (c, zero)
-        y = ReduceSum <keepdims = 0> (x, axes)
-    }}"""
+        y = ReduceSum <keepdims = 0> (x, axes) }}"""
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     for model in (
         text,

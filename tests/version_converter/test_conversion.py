@@ -12,8 +12,7 @@ from straightline.version_converter.conversion import Conversion, Convert
 SEQUENCE = """<ir_version: 8, opset_import: ["": 17]>
 g (float[2] x, float[2] y) => (float[2] b) <int64 k = {1}> {
     s = SequenceConstruct (x, y)
-    b = SequenceAt (s, k)
-}"""
+    b = SequenceAt (s, k) }"""
 OPEN = SEQUENCE.replace("float[2] y)", "float[2] y, int64 k)").replace(" <int64 k = {1}>", "")
 
 

@@ -70,8 +70,7 @@ def test_one_error_lists_every_node_that_stands_in_the_way() -> None:
                 then_branch = t () => (float[2, 3] p) { [three] p = Squeeze (x, axes) },
                 else_branch = e () => (float[2, 3] q) { q = Identity (x) }>
             d = Add (a, b)
-            y = Relu (d)
-        }""")
+            y = Relu (d) }""")
     with pytest.raises(ConversionError) as caught:
         convert_version(proto, 8)
     found = [(f.path, f.op_type, f.from_version, f.to_version) for f in caught.value.failures]
@@ -116,8 +115,7 @@ def test_small_external_tensors_are_read_for_inference(tmp_path: Path) -> None:
     proto = model("""<ir_version: 8, opset_import: ["": 13]>
         g (float[1, 2, 3] x) => (float[2, 3] y) <int64[1] axes = {0}> {
            s = Squeeze (x, axes)
-           y = Softmax <axis = 0> (s)
-        }""")
+           y = Softmax <axis = 0> (s) }""")
     path = tmp_path / "m.onnx"
     proto.graph.initializer[0].raw_data = np.zeros(1, np.int64).tobytes()
     proto.graph.initializer[0].ClearField("int64_data")
@@ -139,9 +137,7 @@ def test_bodies_see_constants_of_the_graphs_around_them() -> None:
                 then_branch = t () => (float[2, 3, 1] p) { p = Unsqueeze (x, axes) },
                 else_branch = e () => (float[2, 3, 1] q) {
                     n = Neg (x)
-                    q = Unsqueeze (n, axes)
-                }>
-        }""")
+                    q = Unsqueeze (n, axes) }> }""")
     for target in (12, 11, 9, 8, 7, 21):
         converted = convert_version(proto, target)
         onnx.checker.check_model(converted, full_check=True)
@@ -155,8 +151,7 @@ def test_functions_are_converted_with_their_own_imports() -> None:
         <domain: "f", opset_import: ["": 13]>
         total <keep> (a) => (b) {
             axes = Constant <value_ints = [1]> ()
-            b = ReduceSum <keepdims : int = @keep> (a, axes)
-        }""")
+            b = ReduceSum <keepdims : int = @keep> (a, axes) }""")
     down = convert_version(proto, 10)
     assert [o.version for o in down.functions[0].opset_import] == [10]
     assert down.ir_version == 8
@@ -180,8 +175,7 @@ def test_metadata_names_and_doc_strings_survive() -> None:
     proto = model("""<ir_version: 10, opset_import: ["": 21]>
         g (float[2, 3] x) => (float[2, 3] y) {
             [soft] s = Softmax <axis = 0> (x)
-            [cut] y = Clip (s)
-        }""")
+            [cut] y = Clip (s) }""")
     proto.doc_string, proto.graph.doc_string = "whole", "main"
     proto.metadata_props.add(key="a", value="1")
     proto.graph.metadata_props.add(key="b", value="2")
@@ -206,8 +200,7 @@ def test_annotations_and_sparse_initializers_survive() -> None:
         g (float[4] x) => (float[4] y) <float scale = {0.5}> {
             s = Softmax <axis = 0> (x)
             m = Mul (s, k)
-            y = Mul (m, scale)
-        }""".replace("m = Mul (s, k)", "m = Mul (s, scale)")
+            y = Mul (m, scale) }""".replace("m = Mul (s, k)", "m = Mul (s, scale)")
     )
     proto.graph.node[1].input[1] = "k"
     sparse = proto.graph.sparse_initializer.add(dims=[4])
@@ -227,8 +220,7 @@ def test_a_node_that_comes_down_to_its_input_leaves_the_input_its_name(named: bo
     proto = model("""<ir_version: 8, opset_import: ["": 10]>
         g (float[3] x, int64[0] starts, int64[0] ends) => (float[3] z) <int64[0] axes = {}> {
             y = Slice (x, starts, ends, axes)
-            z = Neg (y)
-        }""")
+            z = Neg (y) }""")
     if named:
         proto.graph.quantization_annotation.add(tensor_name="y")
     older = convert_version(proto, 9)
@@ -253,8 +245,7 @@ def test_external_data_is_not_read(tmp_path: Path) -> None:
         """<ir_version: 8, opset_import: ["": 13]>
         g (float[2, 1000, 1000] x) => (float[1000, 1000] y) <int64[1] axes = {0}> {
             s = ReduceSum <keepdims = 0> (x, axes)
-            y = MatMul (s, w)
-        }""".replace("MatMul (s, w)", "MatMul (s, s)")
+            y = MatMul (s, w) }""".replace("MatMul (s, w)", "MatMul (s, s)")
     )
     proto.graph.node[1].input[1] = "w"
     weight = TensorProto(name="w", dims=[1000, 1000], data_type=TensorProto.FLOAT)
@@ -318,8 +309,7 @@ def test_unread_nodes_are_removed() -> None:
         g (float[2, 3] x, float[3] w) => (y) <float[1] unread = {1}> {
             dead = Neg (x)
             y, mean, deviation = LayerNormalization (x, w)
-            other = Mul (mean, deviation)
-        }""")
+            other = Mul (mean, deviation) }""")
     after = convert_version(proto, 11)
     read = {name for node in after.graph.node for name in node.input} | {"y"}
     unread = [node.op_type for node in after.graph.node if read.isdisjoint(node.output)]

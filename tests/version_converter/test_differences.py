@@ -1,5 +1,4 @@
 import onnx
-import onnx.parser
 import straightline as sl
 from tables import table
 
@@ -10,12 +9,10 @@ AXES = """<ir_version: 7, opset_import: ["" : 11]> g (float[1, 2] x, bool c) => 
     e = If (c) <then_branch = t () => (float[2] p) { q = Unsqueeze <axes = [0]> (d)
                                                      p = Squeeze <axes = [0]> (q) },
                 else_branch = f () => (float[2] r) { r = Neg (d) }>
-    y = Abs (e)
-}"""
+    y = Abs (e) }"""
 CAST = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, int32[2] n) => (int32[2] y) {
     z = Relu (n)
-    y = Abs (z)
-}"""
+    y = Abs (z) }"""
 SCAN = """<ir_version: 8, opset_import: ["" : 9]> g (float[3, 2] x, float[2] s) => (float[2] y) {
     y = Scan <num_scan_inputs = 1, body = b (float[2] t, float[2] e) => (float[2] u) {
         u = Add (t, e) }> (s, x) }"""

@@ -43,8 +43,7 @@ def test_nodes_that_shared_an_operator_and_say_the_same_afterwards_share_one_aga
             b = Softmax <axis = -1> (a)
             c = Softmax <axis = -1> (w)
             d = Add (b, x)
-            e = Add (c, w)
-        }""",
+            e = Add (c, w) }""",
         '<ir_version: 8, opset_import: ["" : 12]>\n',
     )
     a, b, c = (node for node in model.graph.nodes() if node.op_type == "Softmax")

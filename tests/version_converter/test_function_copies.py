@@ -1,6 +1,5 @@
 import numpy as np
-import onnx.checker
-import onnx.parser
+import onnx
 import pytest
 from harness import assert_equal_outputs, op_types
 from straightline import Error, convert_version, ir, prove, reference, transform
@@ -79,8 +78,7 @@ ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
         f = Softmax <axis: int = @axis> (d)
         yes = Constant <value = bool {1}> ()
         e = If (yes) <then_branch = t () => (p) { p = Softmax <axis: int = @axis> (f) },
-                      else_branch = o () => (q) { q = Neg (f) }>
-    }"""
+                      else_branch = o () => (q) { q = Neg (f) }> }"""
 
 
 def test_attributes_of_calls_are_written_into_a_copy_for_each():
@@ -108,8 +106,7 @@ def test_a_call_that_hands_over_a_graph_keeps_its_function():
         <domain: "local", opset_import: ["" : 17]>
         Pick <axis, body> (a, c) => (b) {
             s = Softmax <axis: int = @axis> (a)
-            b = If (c) <then_branch: graph = @body, else_branch: graph = @body>
-        }"""
+            b = If (c) <then_branch: graph = @body, else_branch: graph = @body> }"""
     with pytest.raises(Error):
         convert_version(onnx.parser.parse_model(text), 11)
 

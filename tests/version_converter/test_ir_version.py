@@ -1,5 +1,6 @@
 import onnx
 import pytest
+from harness import as_model
 from straightline import convert_version, ir
 from straightline.version_converter import ConversionError
 from straightline.version_converter.ir_version import needed, released_with
@@ -43,15 +44,16 @@ def test_a_default_that_callers_may_override_keeps_the_version_up() -> None:
 
 
 def test_constants_of_bodies_become_inputs_of_these() -> None:
-    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
-        g (float[2] x, bool c) => (float[2] y) {
+    proto = as_model(
+        """g (float[2] x, bool c) => (float[2] y) {
             y = If (c) <
                 then_branch = t () => (float[2] p) <float[2] w = {1, 2}, int64[1] s = {2}> {
                     a = Add (x, w)
                     p = Reshape (a, s)
                 },
-                else_branch = e () => (float[2] q) { q = Identity (x) }>
-        }""")
+                else_branch = e () => (float[2] q) { q = Identity (x) }> }""",
+        13,
+    )
     down = convert_version(proto, 8)
     onnx.checker.check_model(down, full_check=True)
     body = down.graph.node[0].attribute[0].g
@@ -66,9 +68,7 @@ def test_constants_of_other_bodies_become_nodes_or_go_to_the_main_graph() -> Non
             y = own.Apply (x) <
                 body = t (float[2] i) => (float[2] p) <float[2] w = {1, 2}, int64[1] s = {2}> {
                     a = Add (i, w)
-                    p = Reshape (a, s)
-                }>
-        }""")
+                    p = Reshape (a, s) }> }""")
     down = convert_version(proto, 8)
     onnx.checker.check_model(down)
     body = down.graph.node[0].attribute[0].g
@@ -156,9 +156,7 @@ def test_a_constant_that_is_named_from_outside_the_data_flow_is_so_where_it_goes
             y = own.Apply (x) <
                 body = t (float[2] i) => (float[2] p) <int64[1] s = {2}> {
                     q = Reshape (i, s)
-                    p = ai.onnx.preview.training.Gradient <xs = ["s"], y = "q"> (i)
-                }>
-        }""")
+                    p = ai.onnx.preview.training.Gradient <xs = ["s"], y = "q"> (i) }> }""")
     down = convert_version(proto, 8)
     body = down.graph.node[0].attribute[0].g
     (gradient,) = [node for node in body.node if node.op_type == "Gradient"]

@@ -1,5 +1,4 @@
 import onnx
-import onnx.defs
 import pytest
 from conversions import assert_refuses, assert_writes, converted
 from straightline.version_converter.negative_axes import AXES

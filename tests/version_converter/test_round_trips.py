@@ -2,8 +2,6 @@
 
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.parser
 import pytest
 import straightline as sl
 from harness import assert_equal
@@ -11,8 +9,7 @@ from harness import assert_equal
 SCAN_8 = """<ir_version: 3, opset_import: ["" : 8]>
 g (int64[%s] lens, float[%s,2] h, float[%s,%s,2] x) => (float[%s,2] f, float[%s,%s,2] y) {
    f, y = Scan <num_scan_inputs = 1, directions = [%d], body = b (float[2] s, float[2] e)
-                => (float[2] r, float[2] o) { r = Add (s, e) o = Neg (r) }> (%s, h, x)
-}"""
+                => (float[2] r, float[2] o) { r = Add (s, e) o = Neg (r) }> (%s, h, x) }"""
 
 SCAN_13 = """<ir_version: 7, opset_import: ["" : 13]>
 g (float[2] h, float[3,%s] x) => (float[2] f, float[%s] y) {
@@ -22,8 +19,7 @@ g (float[2] h, float[3,%s] x) => (float[2] f, float[%s] y) {
                    m = ReduceSum <keepdims = 0> (e)
                    r = Add (s, m)
                    o = Neg (e)
-                }> (h, x)
-}"""
+                }> (h, x) }"""
 
 
 def there_and_back(model, *versions):

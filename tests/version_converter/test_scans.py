@@ -2,7 +2,7 @@ import numpy as np
 import onnx
 import pytest
 from conversions import VERIFIED
-from harness import run_in_onnxruntime
+from harness import as_model, run_in_onnxruntime
 from sessions import open_session
 from straightline import convert_version, ir, reference, rewrite
 from straightline.version_converter import ConversionError
@@ -18,8 +18,7 @@ g (float[3, 4] x, float[4] s) => (float[4] last, float[4, 3] all) {
             zero = Constant <value_ints = [0]> ()
             q = ReduceSum (e, zero)
             u = Mul (t, q)
-        }> (s, x)
-}"""
+        }> (s, x) }"""
 
 SCAN_8 = """<ir_version: 3, opset_import: ["": 8]>
 g (float[2, 4] s, float[2, 3, 4] x) => (float[2, 4] last, float[2, 3, 4] all) {
@@ -27,8 +26,7 @@ g (float[2, 4] s, float[2, 3, 4] x) => (float[2, 4] last, float[2, 3, 4] all) {
         body = b (float[4] a, float[4] e) => (float[4] t, float[4] u) {
             t = Add (a, e)
             u = Softmax <axis = 0> (t)
-        }> (, s, x)
-}"""
+        }> (, s, x) }"""
 
 LOOP = """<ir_version: 8, opset_import: ["": 13]>
 g (int64 n, float[2] x) => (float[2] y, float[K, 2] rows) {
@@ -42,9 +40,7 @@ g (int64 n, float[2] x) => (float[2] y, float[K, 2] rows) {
             then_branch = t () => (float[2] f) { f = Relu (v) },
             else_branch = e () => (float[2] h) { h = Neg (v) }>
         w = Add (one, q)
-        r = Identity (w)
-    }>
-}"""
+        r = Identity (w) }> }"""
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
 
@@ -84,8 +80,7 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 3] x) => (float[B, 2] f, float[B, T
         t = Add (s, sum)
         all = ReduceSum <axes = [0]> (t)
         o = Mul (e, all)
-    }> (lens, h, x)
-}"""
+    }> (lens, h, x) }"""
 
 NESTED = """<ir_version: 4, opset_import: ["": 8]>
 g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T, r] y)
@@ -99,8 +94,7 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T
         }> (two, row, column)
         t = Squeeze <axes = [0]> (u)
         o = ReduceSum <axes = [0, 2], keepdims = 0> (p)
-    }> (lens, h, x)
-}"""
+    }> (lens, h, x) }"""
 
 DECLARED = {
     "declared": ("(float[2] s, float[w] e)", "(float[2] t, float[w] o)"),
@@ -136,15 +130,15 @@ def test_a_loop_with_an_if(target: int) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_loop_that_carries_nothing(target: int) -> None:
-    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
-        g (int64 n, float[2] x) => (float[K, 2] rows) {
+    before = as_model(
+        """g (int64 n, float[2] x) => (float[K, 2] rows) {
             go = Constant <value = bool {1}> ()
             rows = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
                 d = Identity (c)
                 q = Cast <to = 1> (i)
-                r = Mul (x, q)
-            }>
-        }""")
+                r = Mul (x, q) }> }""",
+        13,
+    )
     feeds = {"n": np.array(3), "x": np.array([1, -2], np.float32)}
     same(before, convert_version(before, target, **VERIFIED), feeds)
 
@@ -167,8 +161,7 @@ def test_types_that_an_if_does_not_take(opset: int, target: int, type_: str) -> 
         g (bool c, {type_} s) => ({type_} y) {{
             y = If (c) <
                 then_branch = t () => ({type_} p) {{ p = com.example.Keep (s) }},
-                else_branch = e () => ({type_} q) {{ q = com.example.Keep (s) }}>
-        }}""")
+                else_branch = e () => ({type_} q) {{ q = com.example.Keep (s) }}> }}""")
     proto.opset_import.add(domain="com.example", version=1)
     with pytest.raises(ConversionError, match=r"If 'y'.* (seq|optional)\(tensor\(float\)\)"):
         convert_version(proto, target)
@@ -183,8 +176,7 @@ def test_the_rank_of_what_a_body_gives_out_is_declared(body: str) -> None:
         <int64[1] rest = {{-1}}, float zero = {{0}}, float one = {{1}}> {{
             last, all = Scan <num_scan_inputs = 1,
                 body = b (float[2] a, float[2] e) => (float[2] o, z) {{ o = Add (a, e) {body} }}
-            > (s, x)
-        }}""")
+            > (s, x) }}""")
     feeds = {"s": X[0, :2], "x": X[:, :2], "k": np.array([2]), "n": np.array(3, np.float32)}
     after = convert_version(before, 8)
     sessions = [open_session(proto) for proto in (before, after)]

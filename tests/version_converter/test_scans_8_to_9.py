@@ -29,8 +29,7 @@ def test_a_batch_of_1_is_dropped_and_put_back():
         + """g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
            f, y = Scan <num_scan_inputs = 1, directions = [1],
               body = b (float a, float e) => (float r, float q) { r = Add (a, e)  q = Neg (r) }>
-              (, s, x)
-        }""",
+              (, s, x) }""",
         HEAD_9
         + """g (float[1] s, float[1,t] x) => (float[1] f, float[1,t] y) {
            s_row = Squeeze <axes = [0]> (s)
@@ -39,8 +38,7 @@ def test_a_batch_of_1_is_dropped_and_put_back():
               body = b (float a, float e) => (float r, float q) { r = Add (a, e)  q = Neg (r) }>
               (s_row, x_row)
            f = Unsqueeze <axes = [0]> (f_row)
-           y = Unsqueeze <axes = [0]> (y_row)
-        }""",
+           y = Unsqueeze <axes = [0]> (y_row) }""",
         [{"s": np.array([7], np.float32), "x": X[:1]}],
     )
 
@@ -53,15 +51,13 @@ def test_a_batch_becomes_a_scan_around_the_scan(lengths):
         HEAD
         + f"""g (float[2,3] x) => (float[2,3] y) {"<int64[2] n = {3, 3}>" if lengths else ""} {{
            y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) {{ r = Neg (e) }}>
-              ({lengths}, x)
-        }}""",
+              ({lengths}, x) }}""",
         HEAD_9
         + """g (float[2,3] x) => (float[2,3] y) {
            y = Scan <num_scan_inputs = 1, body = b_row (float[3] x_row) => (float[3] y_row) {
               y_row = Scan <num_scan_inputs = 1,
                  body = b (float e) => (float r) { r = Neg (e) }> (x_row)
-           }> (x)
-        }""",
+           }> (x) }""",
         [{"x": X}],
     )
 
@@ -88,8 +84,7 @@ def test_a_row_is_cut_to_its_length_and_filled_up_with_zeros():
               n_length_missing = Sub (longest, n_length)
               y_row_rest = ConstantOfShape <value = float[1] {0}> (n_length_missing)
               y_row_padded = Concat <axis = 0> (y_row, y_row_rest)
-           }> (n, x)
-        }""",
+           }> (n, x) }""",
         [{"x": X}],
     )
 
@@ -296,8 +291,7 @@ def test_lengths_without_rows(lengths, longest):
     """A name of the length in a body declares nothing."""
     text = f"""g (float[b, {longest or "u"}, 1] x, int64[b] n) => (float[b, l, 1] y) {{
            y = Scan <num_scan_inputs = 1, body = d (float[1] e) => (float[1] r) {{ r = Neg (e) }}>
-              ({lengths}, x)
-        }}"""
+              ({lengths}, x) }}"""
     result = to_9(HEAD + text)
     feeds = {"x": np.zeros((0, 2, 1), np.float32), "n": np.zeros(0, np.int64)}
     for model in (onnx.parser.parse_model(HEAD + text), result):

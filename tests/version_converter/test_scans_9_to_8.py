@@ -13,8 +13,7 @@ HEAD = '<ir_version: 4, opset_import: ["" : 9]>\n'
 HEAD_8 = HEAD.replace("9", "8").replace("4", "3")
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 FORWARD = """g (float[t] x) => (float[t] y) {
-   y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
-}"""
+   y = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x) }"""
 
 
 def to_8(source):
@@ -30,8 +29,7 @@ def test_a_batch_of_1_is_put_on():
            x_batch = Unsqueeze <axes = [0]> (x)
            y_batch = Scan <num_scan_inputs = 1,
               body = b (float e) => (float r) { r = Neg (e) }> ("", x_batch)
-           y = Squeeze <axes = [0]> (y_batch)
-        }""",
+           y = Squeeze <axes = [0]> (y_batch) }""",
         [{"x": X[0]}],
     )
 
@@ -43,8 +41,7 @@ def test_axes_are_transposed_and_a_backward_output_is_reversed():
         + """g (float[2,t] x) => (float[2,t] y) {
            y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
                      scan_input_directions = [1], scan_output_directions = [1],
-                     body = b (float[2] e) => (float[2] r) { r = Neg (e) }> (x)
-        }""",
+                     body = b (float[2] e) => (float[2] r) { r = Neg (e) }> (x) }""",
         HEAD_8
         + """g (float[2,t] x) => (float[2,t] y) {
            x_first = Transpose <perm = [1, 0]> (x)
@@ -55,8 +52,7 @@ def test_axes_are_transposed_and_a_backward_output_is_reversed():
               body = reverse (element) => (float[2] same) { same = Identity (element) }>
               ("", y_batch)
            y_1 = Squeeze <axes = [0]> (y_batch_reversed)
-           y = Transpose <perm = [1, 0]> (y_1)
-        }""",
+           y = Transpose <perm = [1, 0]> (y_1) }""",
         [{"x": X}],
     )
 
@@ -171,8 +167,7 @@ def test_an_unknown_rank_is_refused():
       g (float[2,t] x) => (float[t,2] y) {
         u = other.op (x)
         y = Scan <num_scan_inputs = 1, scan_input_axes = [1],
-           body = b (e) => (float[2] r) { r = Neg (e) }> (u)
-      }"""
+           body = b (e) => (float[2] r) { r = Neg (e) }> (u) }"""
     model = ir.parse(text)
     (_, node) = model.graph.nodes()
     obstacle = Crossing(model, 9, ShapeInference(model)).obstacle(node)

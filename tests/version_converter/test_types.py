@@ -35,8 +35,7 @@ def test_declarations_of_bodies_are_trusted():
     text = """g (float x, int64 n) => (y) {
         u = local.Strange (x)
         y = Loop (n, , u) <body = b (int64 i, bool c, float[2,K] a) => (bool d, float[2,L] r) {
-            d = Identity (c) r = Neg (a) }>
-    }"""
+            d = Identity (c) r = Neg (a) }> }"""
     types, values = typed(text)
     assert types.shape(values["a"]) == types.shape(values["r"]) == [2, None]
 

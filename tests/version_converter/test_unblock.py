@@ -1,9 +1,7 @@
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.parser
 import pytest
-from harness import assert_equal_outputs, assert_same_text, op_types
+from harness import as_model, assert_equal_outputs, assert_same_text, op_types
 from straightened import X, Y, assert_straightens, straightened, told
 from straightline import convert_version, ir
 from straightline.version_converter import ConversionError, convert
@@ -18,16 +16,14 @@ def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
             y = SequenceAt (s, one)
             z = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
-                else_branch = e () => (float[2] b) { b = Exp (x) }>
-        }""",
+                else_branch = e () => (float[2] b) { b = Exp (x) }> }""",
         10,
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
             z = If (yes) <
                 then_branch = t () => (float[2] a) { a = Neg (x) },
                 else_branch = e () => (float[2] b) { b = Exp (x) }>
-            y = Identity (x)
-        }""",
+            y = Identity (x) }""",
         {"x": X},
     )
 
@@ -44,8 +40,7 @@ def test_shapes_decide_an_if_whose_branches_differ() -> None:
             k = Relu (x)
             y = If (c) <
                 then_branch = t () => (float[N] a) { a = Neg (k) },
-                else_branch = e () => (float[N, 1] b) { b = Unsqueeze (k, axes) }>
-        }""",
+                else_branch = e () => (float[N, 1] b) { b = Unsqueeze (k, axes) }> }""",
         10,
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[N] x) => (float[N] y) { k = Relu (x)  y = Neg (k) }""",
@@ -61,8 +56,7 @@ def test_a_scan_below_opset_8_becomes_a_loop() -> None:
                     a = Mul (s, s)
                     t = Add (a, e)
                     o = Identity (t)
-                }> (h, x)
-        }"""
+                }> (h, x) }"""
     made, found = straightened(text, 7)
     assert "Loop" in {node.op_type for node in made.graph.node}
     assert "Scan 'y': rewritten, is a Loop now, because" in "\n".join(told(found))
@@ -79,8 +73,7 @@ FUNCTION = """<ir_version: 8, opset_import: ["": 17, "local": 1]>
     }
     <domain: "local", opset_import: ["": 17]> pick (p, q, k) => (r) {
         s = SequenceConstruct (p, q)
-        r = SequenceAt (s, k)
-    }"""
+        r = SequenceAt (s, k) }"""
 
 
 def test_calls_decide_what_a_function_does_not() -> None:
@@ -111,8 +104,7 @@ UNDECIDED = """<ir_version: 8, opset_import: ["": 17]>
         a = SequenceAt (s, k)
         t = SequenceConstruct (y, x)
         c = SequenceAt (t, one)
-        b = Add (a, c)
-    }"""
+        b = Add (a, c) }"""
 
 
 def test_run_time_decisions_stay_with_their_reason() -> None:
@@ -147,11 +139,13 @@ def test_other_failures_are_not_looked_at() -> None:
 
 def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
     """As the refusal says."""
-    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 8]>
-        g (float[2, 3] x, int64[2] k) => (float[2] l, float[2, 3] y) <float[2] s = {1, 2}> {
+    proto = as_model(
+        """g (float[2, 3] x, int64[2] k) => (float[2] l, float[2, 3] y) <float[2] s = {1, 2}> {
             l, y = Scan <num_scan_inputs = 1, body = b (float before, float e)
                 => (float after, float r) { after = Add (before, e)  r = Neg (after) }> (k, s, x)
-        }""")
+        }""",
+        8,
+    )
     with pytest.raises(ConversionError, match="convert to opset 9 first"):
         convert_version(proto, 7)
     converted = convert_version(convert_version(proto, 9), 7)
@@ -179,9 +173,7 @@ def test_values_read_by_a_removed_construct_go() -> None:
                 go2 = Identity (k2)
                 z = If (no) <then_branch = e () => (seq(float[2]) p) { p = SequenceConstruct (u) },
                              else_branch = f () => (seq(float[2]) q) { q = SequenceConstruct (a2) }>
-                w = SequenceAt (z, zero)  r2 = Add (w, w)
-            }>
-        }"""
+                w = SequenceAt (z, zero)  r2 = Add (w, w) }> }"""
     made, _ = straightened(text, 11)
     assert [node.output[0] for node in made.graph.node] == ["y"]
     converted = convert_version(onnx.parser.parse_model(text), 11)
@@ -200,8 +192,7 @@ def test_the_rank_behind_a_decided_if_is_known() -> None:
                 then_branch = t () => (float[K] a) {
                     flat = Constant <value_ints = [-1]> () a = Reshape (x, flat) },
                 else_branch = e () => (float[N, 2] b) { b = Identity (x) }>
-            y = ScatterElements <axis = 0, reduction = "max"> (d, i, u)
-        }"""
+            y = ScatterElements <axis = 0, reduction = "max"> (d, i, u) }"""
     proto = onnx.parser.parse_model(text)
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     feeds = {"x": x, "i": np.array([[1, 0]]), "u": np.array([[3, -9]], np.float32)}

@@ -20,16 +20,14 @@ def test_a_sequence_becomes_what_is_in_it_and_nothing_else_changes() -> None:
             copy = Identity (a)
             sum = Add (copy, y)
             k = Gather (sum, other)
-            b = Add (k, sum)
-        }""",
+            b = Add (k, sum) }""",
         10,
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) <int64 other = {0}> {
             copy = Identity (x)
             sum = Add (copy, y)
             k = Gather (sum, other)
-            b = Add (k, sum)
-        }""",
+            b = Add (k, sum) }""",
         {"x": X, "y": Y},
     )
     assert told(found) == [
@@ -52,16 +50,14 @@ def test_nodes_between_parts_of_a_sequence_stay_between() -> None:
             d = SequenceAt (t, one)
             b = Add (d, k)
             m = SequenceLength (t)
-            n = Cast <to = 1> (m)
-        }""",
+            n = Cast <to = 1> (m) }""",
         10,
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b, float n) <int64 m = {3}> {
             c = Relu (x)
             k = Exp (c)
             b = Add (y, k)
-            n = Cast <to = 1> (m)
-        }""",
+            n = Cast <to = 1> (m) }""",
         {"x": X, "y": Y},
     )
 
@@ -76,8 +72,7 @@ def test_a_list_that_a_loop_collects() -> None:
                     v = Add (x, f)
                     s1 = SequenceInsert (s0, v)
                 }>
-            b = ConcatFromSequence <axis = 0> (s)
-        }"""
+            b = ConcatFromSequence <axis = 0> (s) }"""
     feeds = [{"x": X, "n": np.array(n)} for n in (1, 5)]
     _, found = assert_straightens(
         text,
@@ -90,8 +85,7 @@ def test_a_list_that_a_loop_collects() -> None:
             f = Cast <to = 1> (numbers)
             f_lifted = Unsqueeze (f, axes)
             v = Add (x, f_lifted)
-            b = Reshape (v, target)
-        }""",
+            b = Reshape (v, target) }""",
         *feeds,
     )
     assert found.remarks[0].reason == (
@@ -111,8 +105,7 @@ def test_without_the_younger_operators() -> None:
                     v = Add (x, f)
                     s1 = SequenceInsert (s0, v)
                 }>
-            b = ConcatFromSequence <axis = 0> (s)
-        }"""
+            b = ConcatFromSequence <axis = 0> (s) }"""
     made, _ = straightened(text, 10, which=1)
     assert op_types(made) == ["Add", "Add", "Concat"]
     assert_equal_outputs(text, made, {"x": X})
@@ -130,9 +123,7 @@ def test_iterations_around_a_sequence_decide_its_positions() -> None:
                     v = SequenceAt (q, at)
                     r = ReduceMax <keepdims = 1> (v)
                     u = Sin (s0)
-                    s1 = Add (u, r)
-                }>
-        }"""
+                    s1 = Add (u, r) }> }"""
     made, found = straightened(text, 10)
     assert not {node.op_type for node in made.graph.node} & CONSTRUCTS
     assert_equal_outputs(text, made, {"x": np.array([1, 2, 3], np.float32)})
@@ -148,8 +139,7 @@ def test_optionals() -> None:
         g (float[2] x) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
-            y = Neg (v)
-        }""",
+            y = Neg (v) }""",
         14,
         '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Neg (x) }',
         {"x": X},
@@ -190,8 +180,7 @@ def test_an_identity_of_a_sequence() -> None:
             s = SequenceConstruct (x, y)
             t = Identity (s)
             a = SequenceAt (t, one)
-            b = Neg (a)
-        }""",
+            b = Neg (a) }""",
         13,
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) { b = Neg (y) }""",
@@ -201,8 +190,7 @@ def test_an_identity_of_a_sequence() -> None:
         """<ir_version: 8, opset_import: ["": 17]>
         g (seq(float[2]) s, int64 k) => (float[2] b) {
             t = Identity (s)
-            b = SequenceAt (t, k)
-        }""",
+            b = SequenceAt (t, k) }""",
         13,
     )
     assert op_types(made) == ["SequenceAt"]

@@ -37,8 +37,7 @@ STEP = """step (a, n) => (r, m, f) {
     m = Add (s, n)
     c = Cast <to = 1> (m)
     h = Constant <value_float = 0.5> ()
-    f = Mul (c, h)
-}"""
+    f = Mul (c, h) }"""
 
 
 @table(
@@ -68,8 +67,7 @@ def test_constants_of_a_call_result():
 OUTER = """outer (a, n) => (r, y) {
     b, m, f = local.step (a, n)
     c, k, y = local.step (b, m)
-    r = Identity (c)
-}"""
+    r = Identity (c) }"""
 
 
 def test_calls_inside_of_calls():

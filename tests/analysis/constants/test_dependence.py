@@ -13,8 +13,7 @@ TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
         d = Not (c) w = Neg (v) e = ReduceSum (v)
     }>
     y = If (q) <then_branch = t () => (float[] o) { o = Neg (x) },
-                else_branch = f () => (float[] p) { p = Abs (x) }>
-}"""
+                else_branch = f () => (float[] p) { p = Abs (x) }> }"""
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +50,7 @@ def test_arguments_behind_each_output_of_a_call():
         l = Shape (r)
         s = Add (l, b)
         t = Loop (b, , a) <body = o (int64 i, bool k, p) => (bool q, u) {
-            q = Identity (k) u = Sub (p, c)
-        }>
-    }"""
+            q = Identity (k) u = Sub (p, c) }> }"""
     model = ir.load(as_model(HEAD.replace("17]", '17, "local" : 1]') + text))
     reads = CallReads(model.functions)
     (call,) = model.graph.nodes()

@@ -37,9 +37,7 @@ def test_many_sources_are_not_all_named():
 def test_through_bodies_and_functions():
     text = """g (float[2] x, int64 n, bool q) => (float[2] y) {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-            c2 = Not (q) r = Neg (a)
-        }>
-    }"""
+            c2 = Not (q) r = Neg (a) }> }"""
     (loop,) = ir.load(as_model(text)).graph.nodes()
     body = loop.body("body")
     assert origins(body.outputs[0]).startswith("input 'q'")
@@ -68,8 +66,7 @@ def test_constants_on_the_way_name_nothing():
 
 SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other) => (int64 y)
     <int64 zero = {0}, int64 one = {1}, int64[1] flat = {-1}, float filled = {1.0}> {
-        %s  sizes = Shape (v)  y = ReduceSum <keepdims = 0> (sizes)
-    }"""
+        %s  sizes = Shape (v)  y = ReduceSum <keepdims = 0> (sizes) }"""
 
 
 @table(
@@ -137,8 +134,7 @@ CALLED = """
     s = Size (n)
     e = Add (a, c)
     l = Constant <value_ints = [2]> ()
-    t = Expand (c, l)
-}"""
+    t = Expand (c, l) }"""
 
 
 @table(

@@ -1,5 +1,5 @@
 import numpy as np
-import onnx
+from harness import as_model
 from straightline import ir
 from straightline.analysis.iterations.body_inputs import condition_tensor, iteration_number
 from tables import table
@@ -12,10 +12,10 @@ from tables import table
     ("i", "c", ((), ())),
 )
 def test_ranks(i, c, shapes):
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (int64 n, float x) => (float y) {{
+    text = f"""g (int64 n, float x) => (float y) {{
         y = Loop (n, , x) <body = b ({i}, {c}, float a) => (bool d, float r) {{
             d = Identity (c) r = Neg (a) }}> }}"""
-    (loop,) = ir.load(onnx.parser.parse_model(text)).graph.nodes()
+    (loop,) = ir.load(as_model(text)).graph.nodes()
     number = iteration_number(loop.body("body"), 7).numpy()
     holds = condition_tensor(loop.body("body"), False).numpy()
     assert (number.shape, holds.shape) == shapes

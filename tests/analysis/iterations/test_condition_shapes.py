@@ -1,5 +1,5 @@
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from harness import assert_keeps, assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, LowerSequences, Pipeline, UnrollLoops
@@ -10,16 +10,13 @@ g (float[%s] x) => (float[K] y) <bool yes = {1}, int64 ten = {10}> {
    y = Loop (%s, yes, x) <body = b (int64 i, bool c, float[P] a) => (bool c2, float[Q] o) {
       o = Concat <axis = 0> (a, a)
       s = Size (o)
-      c2 = Less (s, ten)
-   }>
-}"""
+      c2 = Less (s, ten) }> }"""
 
 FLAT = """<ir_version: 8, opset_import: ["" : 18]>
 g (float[2] x) => (float[K] y) {
    o_0 = Concat <axis = 0> (x, x)
    o_1 = Concat <axis = 0> (o_0, o_0)
-   y = Concat <axis = 0> (o_1, o_1)
-}"""
+   y = Concat <axis = 0> (o_1, o_1) }"""
 
 
 def test_a_loop_until_a_size_is_reached():
@@ -53,8 +50,7 @@ g (float[2] x, %s) => (float[K] y) <bool yes = {1}, int64 five = {5}> {
       n = SequenceLength (o)
       c2 = Less (n, five)
    }>
-   y = ConcatFromSequence <axis = 0> (t)
-}"""
+   y = ConcatFromSequence <axis = 0> (t) }"""
 X = np.array([1, 2], np.float32)
 
 
@@ -86,9 +82,7 @@ def test_a_worklist_is_worked_off():
           next = Add (sum, first)
           o = SequenceErase (a)
           n = SequenceLength (o)
-          c2 = Greater (n, zero)
-       }>
-    }"""
+          c2 = Greater (n, zero) }> }"""
     result = run_passes(
         text, UnrollLoops(), LowerSequences(), EliminateDeadNodes(), feeds=[{"x": X}]
     )

@@ -14,8 +14,7 @@ def sliced(nodes, condition="c2"):
             <int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}> {{
                 y, k, m = Loop (, q, x, zero, zero) <
                     body = b (int64 i, bool c, float[2] a, int64 k0, int64 m0)
-                        => (bool {condition}, float[2] a2, int64 k2, int64 m2) {{ {nodes} }}>
-            }}""")
+                        => (bool {condition}, float[2] a2, int64 k2, int64 m2) {{ {nodes} }}> }}""")
     )
     (loop,) = model.graph.nodes()
     return ConditionSlice(loop, Folder(model))
@@ -99,8 +98,7 @@ STEP = """
     n = Size (r)
     most = Cast <to = 1> (n)
     u = Add (t, e)
-    d = Less (u, most)
-}"""
+    d = Less (u, most) }"""
 
 
 @table(

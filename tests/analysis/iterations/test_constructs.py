@@ -8,9 +8,7 @@ TEXT = """<ir_version: 8, opset_import: ["" : 17]>
         y = Loop (n, q, x) <body = b (int64 i, bool c, float a) => (bool d, float r) {
             d = Not (q)
             r = If (c) <then_branch = t () => (float s) { s = Neg (a) },
-                        else_branch = e () => (float u) { u = Abs (a) }>
-        }>
-    }"""
+                        else_branch = e () => (float u) { u = Abs (a) }> }> }"""
 
 
 def test_outer_before_inner_and_what_decides_each():
@@ -29,8 +27,7 @@ def test_a_condition_that_always_holds_decides_nothing():
 SCAN = """<ir_version: 8, opset_import: ["" : OPSET]>
     g (float[2] h, float[N,2] x, float[N,2] z, int64[1] n) => (float[2] l, float[N,2] y) {
         l, y = Scan <num_scan_inputs = 2, body = b (float[2] a, float[2] c, float[2] e)
-            => (float[2] d, float[2] r) { d = Add (a, c)  r = Mul (d, e) }> (GIVENh, x, z)
-    }"""
+            => (float[2] d, float[2] r) { d = Add (a, c)  r = Mul (d, e) }> (GIVENh, x, z) }"""
 
 
 @table((17, "", [("x", True)]), (8, ", ", [("x", True)]), (8, "n, ", [("n", False), ("x", True)]))

@@ -4,8 +4,7 @@ from straightline.analysis.iterations.empty_scans import uncertain_output
 from straightline.analysis.shapes.inference import ShapeInference
 from tables import table
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
+TEXT = """g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
     t{more} = Scan <num_scan_inputs = 1,
         body = b (float[j] a, float e) => (float[i] b, {declared} o) {{ b = Neg (a) {nodes} }}>
         (s, x) }}"""

@@ -28,9 +28,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
 def test_facts_without_iterations(state, node, output, element):
     text = f"""{HEAD}g (float[2] x, float[3] w, float[K] v) => (float[2] y, t) <int64 n = {{0}}> {{
         y, t = Loop (n, , x) <body = b (int64 i, bool c, {state}) => (bool c2, r, {output}) {{
-            c2 = Identity (c) r = Relu (a) {node}
-        }}>
-    }}"""
+            c2 = Identity (c) r = Relu (a) {node} }}> }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
     assert ScanElements(loop, model).of(2) == element

@@ -13,8 +13,7 @@ def predicted(
     text = f""" g (float[2] x, float[K] k, bool q, bool[1] q1, bool[N] qn) => (y)
         <int64 four = {{4}}, bool yes = {{1}}, int64 two = {{2}}> {{
         {outputs} = Loop (four, {start}, {inputs}) <body = b (int64 i, bool c, float[2] a) =>
-            (d, {results}) {{ {condition} {carried} }}>
-    }}"""
+            (d, {results}) {{ {condition} {carried} }}> }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
     return predicted_of(model, loop, most)
@@ -42,8 +41,7 @@ def flagged(start, following, most=4):
     text = f""" g (float[2] x, bool q) => (y) <int64 four = {{4}}, bool yes = {{1}},
         bool no = {{0}}> {{
         y, z = Loop (four, {start}, x, yes) <body = b (int64 i, bool c, float[2] a, bool f) =>
-            (d, r, g0) {{ d = Identity (f) r = Neg (a) g0 = Identity ({following}) }}>
-    }}"""
+            (d, r, g0) {{ d = Identity (f) r = Neg (a) g0 = Identity ({following}) }}> }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
     return predicted_of(model, loop, most)

@@ -1,9 +1,8 @@
 import re
 
 import numpy as np
-import onnx
 import pytest
-from harness import run_in_onnxruntime
+from harness import as_model, run_in_onnxruntime
 from straightline import ir
 from straightline.analysis.safety.speculation import Hazard, Speculation
 from straightline.analysis.shapes.inference import ShapeInference
@@ -23,8 +22,7 @@ def run(lines, opset=17):
         ir.parse(f"""<ir_version: 8, opset_import: ["" : {opset}]>
         g ({SIGNATURE}) => (r) <{CONSTANTS}> {{
            r = If (c) <then_branch = t () => (y) {{ {lines} }},
-                       else_branch = e () => (z) {{ z = Neg (k) }}>
-        }}""")
+                       else_branch = e () => (z) {{ z = Neg (k) }}> }}""")
     )
     branch = model.graph.nodes()[0].body("then_branch")
     return Speculation(ShapeInference(model), model.functions).run(branch)
@@ -177,8 +175,7 @@ def test_safe_nodes(lines):
 
 @pytest.mark.parametrize("lines", SAFE)
 def test_safe_nodes_run(lines):
-    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-        g ({SIGNATURE}) => (y) <{CONSTANTS}> {{ {lines} }}""")
+    model = as_model(f"""g ({SIGNATURE}) => (y) <{CONSTANTS}> {{ {lines} }}""")
     (known,) = run(lines)
     model.graph.output[0].type.tensor_type.elem_type = known.fact.elem_type
     for feed in feeds():

@@ -45,8 +45,7 @@ def test_number_and_condition_have_the_declared_rank():
 def test_branches(one, other, joined):
     text = f"""g (float[N,3] x, bool q) => (y) {{
         y = If (q) <then_branch = t () => (u) {{ u = {one} }}, else_branch = e () => (v) {{ v =
-            {other} }}>
-    }}"""
+            {other} }}> }}"""
     assert shapes(text)["y"] == joined
 
 
@@ -54,8 +53,7 @@ def test_equal_contents_of_branches_are_known():
     text = """g (float[N,3] x, bool q) => (y) <int64[1] one = {1}> {
         s = If (q) <then_branch = t () => (u) { u = Shape (x) }, else_branch = e () => (v) { v =
             Shape (x) }>
-        y = Expand (one, s)
-    }"""
+        y = Expand (one, s) }"""
     assert shapes(text)["y"] == ["N", "3"]
 
 
@@ -78,8 +76,7 @@ def test_types_of_what_a_loop_hands_to_its_body():
 def test_facts_of_both_branches_are_joined():
     text = """g (float[N,3] x, bool q) => (y) {
         y = If (q) <then_branch = t () => (u) { u = Shape (x) },
-                    else_branch = e () => (v) { %s }>
-    }"""
+                    else_branch = e () => (v) { %s }> }"""
     same = facts(text % "v = Shape (x)")["y"]
     assert same.elem_type == INT64
     assert [str(size) for size in same.content] == ["N", "3"]
@@ -103,8 +100,7 @@ def test_the_elements_of_a_sequence_are_mapped():
 def test_the_length_of_a_mapped_sequence():
     text = """g (float[N,3] x) => (y) {
         s = SequenceConstruct (x, x)
-        y = SequenceMap (s) <body = b (a) => (r) { r = Relu (a) }>
-    }"""
+        y = SequenceMap (s) <body = b (a) => (r) { r = Relu (a) }> }"""
     assert facts(text)["y"].count == 2
 
 

@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from harness import as_model, assert_equal_outputs, op_types
 from onnx import helper
@@ -29,8 +28,7 @@ def test_calls_that_are_given_the_same_give_the_same():
 def test_each_call_has_its_own_counts():
     found = facts("""g (float[N] x) => (a, b) { a = local.f (x) b = local.f (x) }
     <domain: "local", opset_import: ["" : 18]> f (p) => (r) {
-        q = NonZero (p) r = Concat <axis = 1> (q, q)
-    }""")
+        q = NonZero (p) r = Concat <axis = 1> (q, q) }""")
     (one, first), (other, second) = found["a"].shape, found["b"].shape
     assert one == other
     assert first.equals(second) is None

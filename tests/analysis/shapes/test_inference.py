@@ -7,8 +7,7 @@ from straightline.analysis.shapes.inference import ShapeInference
 def test_functions_are_looked_at_by_themselves():
     text = """g (float[N,3] x) => (y) { y = local.f (x) }
     <domain: "local", opset_import: ["" : 21]> f (p) => (q) {
-        c = Constant <value_floats = [1.0, 2.0]> () d = Neg (c) q = Add (p, d)
-    }"""
+        c = Constant <value_floats = [1.0, 2.0]> () d = Neg (c) q = Add (p, d) }"""
     found = shapes(text)
     assert (found["y"], found["d"], found["q"]) == (None, ["2"], None)
 
@@ -16,8 +15,7 @@ def test_functions_are_looked_at_by_themselves():
 def test_declared_sizes_count_only_where_nothing_follows():
     """onnxruntime warns where a result is not of the declared shape, and goes on."""
     text = """g (float[N,3] x, int64[2] t) => (y) <float[K,3] r, float[9,9] u, float[K,4] c> {
-        r = Reshape (x, t) u = Relu (x) c = com.example.Custom (x) d = Neg (c) y = Neg (r)
-    }"""
+        r = Reshape (x, t) u = Relu (x) c = com.example.Custom (x) d = Neg (c) y = Neg (r) }"""
     found = shapes(text)
     assert (found["y"], found["u"], found["d"]) == (["?", "?"], ["N", "3"], ["K", "4"])
 

@@ -60,8 +60,7 @@ def test_sequences_that_are_carried():
     text = """g (float[N,3] x, int64 n) => (y) {
         e = SequenceConstruct (x)
         y = Loop (n, , e) <body = b (int64 i, bool c, seq(float[P,Q]) a) =>
-            (bool d, seq(float[R,S]) r) { d = Identity (c) r = SequenceInsert (a, x) }>
-    }"""
+            (bool d, seq(float[R,S]) r) { d = Identity (c) r = SequenceInsert (a, x) }> }"""
     found = facts(text)
     assert found["a"].other.sequence_type.elem_type.tensor_type.elem_type == FLOAT
     assert found["y"].other == found["a"].other
@@ -72,8 +71,7 @@ def test_sequences_that_are_carried():
 def test_an_empty_sequence_holds_nothing_of_another_shape():
     text = """g (float[2,3] x, bool q) => (y) {
         y = If (q) <then_branch = t () => (u) { u = SequenceEmpty () },
-                    else_branch = e () => (v) { v = SequenceConstruct (x) }>
-    }"""
+                    else_branch = e () => (v) { v = SequenceConstruct (x) }> }"""
     found = facts(text)
     assert found["y"].other == found["v"].other
     assert found["y"].count is None
@@ -82,8 +80,7 @@ def test_an_empty_sequence_holds_nothing_of_another_shape():
 def test_sequences_of_other_shapes_are_of_one_element_type():
     text = """g (float[2,3] x, float[4] z, bool q) => (y) {
         y = If (q) <then_branch = t () => (u) { u = SequenceConstruct (z) },
-                    else_branch = e () => (v) { v = SequenceConstruct (x) }>
-    }"""
+                    else_branch = e () => (v) { v = SequenceConstruct (x) }> }"""
     tensor = facts(text)["y"].other.sequence_type.elem_type.tensor_type
     assert tensor.elem_type == FLOAT
     assert not tensor.HasField("shape")

@@ -19,9 +19,7 @@ def test_inference_knows_what_is_captured_and_nothing_of_states(node, output, el
     text = f"""{HEAD}g (float[2] x, float[3] w, float[K] v, int64 n) => (y, t)
         <int64[1] axes = {{0}}, int64[2] size = {{2, 4}}> {{
         y, t = Loop (n, , x) <body = b (int64 i, bool c, a) => (bool c2, r, {output}) {{
-            c2 = Identity (c) r = Relu (a) {node}
-        }}>
-    }}"""
+            c2 = Identity (c) r = Relu (a) {node} }}> }}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()
     assert InferredElements(loop, model, ShapeInference(model)).of(2) == element

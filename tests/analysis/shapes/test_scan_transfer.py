@@ -12,8 +12,7 @@ def test_scans(axes, element, output):
         y, z = Scan <num_scan_inputs = 1{axes}, body = b (float a, float[P] e) => (float a2,
             float[Q] r) {{
             a2 = Identity (a) r = Neg (e)
-        }}> (s, x)
-    }}"""
+        }}> (s, x) }}"""
     found = shapes(text)
     assert (found["e"], found["z"], found["y"]) == (element, output, [])
 
@@ -41,8 +40,7 @@ def test_a_scan_over_what_is_not_known():
 def test_states_of_a_scan_are_those_of_every_iteration():
     text = """g (float[N,3] x, float[K] s) => (y, z) {
         y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[B] a2,
-            float[Q] r) { a2 = Concat <axis = 0> (a, e) r = Neg (a) }> (s, x)
-    }"""
+            float[Q] r) { a2 = Concat <axis = 0> (a, e) r = Neg (a) }> (s, x) }"""
     found = shapes(text)
     assert (found["a"], found["y"], found["z"]) == (["?"], ["?"], ["N", "?"])
     kept = shapes(text.replace("a2 = Concat <axis = 0> (a, e)", "a2 = Neg (a)"))
@@ -52,8 +50,7 @@ def test_states_of_a_scan_are_those_of_every_iteration():
 def test_scans_of_opset_8_have_a_batch_that_the_body_does_not_see():
     text = """g (float[B,N,3] x, float[B,K] s) => (y, z) {
         y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[C] a2,
-            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, s, x)
-    }"""
+            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, s, x) }"""
     found = shapes(text, '<ir_version: 3, opset_import: ["" : 8]>\n')
     assert (found["a"], found["e"]) == (["K"], ["3"])
     assert (found["y"], found["z"]) == (["B", "K"], ["B", "N", "3"])
@@ -63,8 +60,7 @@ def test_a_scan_of_opset_8_of_values_of_unknown_rank():
     text = """g (float x0, int64[R] to) => (y, z) {
         x = Reshape (x0, to)
         y, z = Scan <num_scan_inputs = 1, body = b (float[A] a, float[P] e) => (float[C] a2,
-            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, x, x)
-    }"""
+            float[Q] r) { a2 = Identity (a) r = Neg (e) }> (, x, x) }"""
     found = facts(text, '<ir_version: 3, opset_import: ["" : 8]>\n')
     for name in ("a", "e", "y", "z"):
         assert (found[name].elem_type, found[name].shape) == (FLOAT, None), name

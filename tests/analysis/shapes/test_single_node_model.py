@@ -2,12 +2,10 @@ from harness import as_model, op_types
 from straightline import ir
 from straightline.analysis.shapes.single_node_model import reads_of, single_node_model
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
+TEXT = """g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
     a = Neg (w)
     y = Loop (n, , x) <body = b (int64 i, bool c, s) => (bool c2, r) {
-        c2 = Identity (c) t = ReduceSum <keepdims = 0> (a) r = Add (s, t) }>
-}"""
+        c2 = Identity (c) t = ReduceSum <keepdims = 0> (a) r = Add (s, t) }> }"""
 
 
 def test_it_reads_inputs_only():

@@ -10,9 +10,7 @@ main (float[600] x, bool c) => (float[600] y) <float[2] small = {1, 2}> {
     h = Add (x, w)
     y = If (c) <
         then_branch = t () => (float[600] r) <float[600] v> { r = Mul (h, w) },
-        else_branch = f () => (float[600] s) { s = Neg (h) }
-    >
-}"""
+        else_branch = f () => (float[600] s) { s = Neg (h) } > }"""
 SIZE = 600
 
 

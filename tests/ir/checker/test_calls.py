@@ -27,8 +27,7 @@ def check(main: str, *functions: str) -> None:
                     c = Constant <value_int = 1> ()
                     b = Cast <to = 9> (c)
                     r = If (b) <then_branch = t () => (u) { u = own.f (a) },
-                                else_branch = e () => (v) { v = Neg (a) }>
-                }"""
+                                else_branch = e () => (v) { v = Neg (a) }> }"""
         ],
         "function 'own::f' calls itself, which",
     ),

@@ -70,8 +70,7 @@ def test_hard_links_lie_beside_the_result(source, tmp_path):
 BODIES = """<ir_version: 10, opset_import: ["": 21]>
 g (float[600] x, bool c) => (float[600] z) { z = If (c) <
   then_branch = t () => (float[600] p) { k = Constant <value = float[1] {0}> () p = Add (x, k) },
-  else_branch = e () => (float[600] q) { q = Mul (x, v) y = Sub (x, w) }
-> }"""
+  else_branch = e () => (float[600] q) { q = Mul (x, v) y = Sub (x, w) } > }"""
 
 
 @pytest.mark.parametrize("place", ["w.bin", "k.bin"])

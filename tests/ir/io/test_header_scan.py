@@ -13,9 +13,7 @@ g (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}, int64[2] n = {4,
     s = Add (x, w)
     y = If (c) <
         then_branch = t () => (float[3] p) <float[3] v = {7, 8, 9}> { p = Add (s, v) },
-        else_branch = e () => (float[3] q) { q = Neg (s) }
-    >
-}"""
+        else_branch = e () => (float[3] q) { q = Neg (s) } > }"""
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import onnx
 import onnx_ir
 import pytest
 import straightline
+from harness import as_model
 from onnxscript import FLOAT, script
 from onnxscript import opset17 as op
 from straightline import ir
@@ -118,12 +119,11 @@ class Program:
         return onnx_ir.to_proto(self.model)
 
 
-PLAIN = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) { i = Identity (x) y = Exp (i) }"""
+PLAIN = """g (float[2] x) => (float[2] y) { i = Identity (x) y = Exp (i) }"""
 
 
 def test_an_exporter_result_is_a_model() -> None:
-    proto = onnx.parser.parse_model(PLAIN)
+    proto = as_model(PLAIN)
     program = Program(onnx_ir.from_proto(proto))
     found = straightline.rewrite(program)
     assert isinstance(found, onnx_ir.Model)
@@ -137,7 +137,7 @@ def test_an_exporter_result_is_a_model() -> None:
 
 
 def test_an_exporter_that_gives_messages_only() -> None:
-    found = straightline.rewrite(Program(onnx.parser.parse_model(PLAIN)))
+    found = straightline.rewrite(Program(as_model(PLAIN)))
     assert isinstance(found, onnx.ModelProto)
     assert [node.op_type for node in found.graph.node] == ["Exp"]
 

@@ -12,9 +12,7 @@ main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     h = Add(x, w)
     y = If (c) <
         then_branch = yes () => (float[3] t) { u = Relu(h) t = Relu(u) },
-        else_branch = no () => (float[3] t) { u = Neg(h) t = Neg(u) }
-    >
-}"""
+        else_branch = no () => (float[3] t) { u = Neg(h) t = Neg(u) } > }"""
 
 
 def written(model: ir.Model) -> onnx.ModelProto:

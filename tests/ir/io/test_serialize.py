@@ -24,8 +24,7 @@ def simple() -> onnx.ModelProto:
     return onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
         main (float[2, 3] x) => (float[2, 3] y) <float[3] b = {1, 2, 3}> {
             s = Add(x, b)
-            y = Relu(s)
-        }""")
+            y = Relu(s) }""")
 
 
 def with_if() -> onnx.ModelProto:
@@ -44,8 +43,7 @@ def with_function() -> onnx.ModelProto:
         <domain: "own", opset_import: ["": 21]>
         scaled <alpha> (x) => (y) {
             a = Constant <value_float: float = @alpha> ()
-            y = Mul(x, a)
-        }""")
+            y = Mul(x, a) }""")
 
 
 class TestLossless:

@@ -7,9 +7,7 @@ TEXT = """<ir_version: 10, opset_import: ["": 21]>
 main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     y = If (c) <
         then_branch = yes () => (float[3] p) { p = Add(x, w) },
-        else_branch = no () => (float[3] q) { q = Neg(x) }
-    >
-}"""
+        else_branch = no () => (float[3] q) { q = Neg(x) } > }"""
 
 
 def test_printing_and_parsing_again() -> None:

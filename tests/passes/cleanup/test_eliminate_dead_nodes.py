@@ -9,8 +9,7 @@ def test_nodes_and_constants_that_nothing_uses():
     assert_rewrites(
         EliminateDeadNodes(),
         """g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {1, 2}> {
-            y = Add (x, v) a = Exp (x) b = Mul (a, w)
-        }""",
+            y = Add (x, v) a = Exp (x) b = Mul (a, w) }""",
         "g (float[2] x) => (float[2] y) <float[2] v = {1, 2}> { y = Add (x, v) }",
         [X],
     )
@@ -22,9 +21,7 @@ def test_a_value_that_only_an_inner_body_reads_is_used():
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
             c2 = Identity (c)
             r = If (c) <then_branch = t () => (float[2] u) { u = Add (s, a) },
-                        else_branch = e () => (float[2] v) { v = Relu (s) }>
-        }>
-    }"""
+                        else_branch = e () => (float[2] v) { v = Relu (s) }> }> }"""
     assert not run_passes(text, EliminateDeadNodes()).changed
 
 
@@ -32,9 +29,7 @@ def test_dead_inner_nodes_keep_nothing_alive():
     text = """g (float[2] x, int64 n) => (float[2] y) <float[2] w = {1, 2}> {
         a = Neg (w)
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
-            c2 = Identity (c) dead = Add (s, a) r = Neg (s)
-        }>
-    }"""
+            c2 = Identity (c) dead = Add (s, a) r = Neg (s) }> }"""
     result = run_passes(text, EliminateDeadNodes())
     assert op_types(result.model) == ["Loop"]
     assert list(result.model.graph.initializer) == []

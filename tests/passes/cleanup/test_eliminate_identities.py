@@ -21,8 +21,7 @@ def test_a_chain_collapses():
         EliminateIdentities(),
         HEAD
         + """g (float[2] x) => (float[2] y) {
-            a = Identity (x) b = Identity (a) c = Neg (b) d = Identity (c) y = Identity (d)
-        }""",
+            a = Identity (x) b = Identity (a) c = Neg (b) d = Identity (c) y = Identity (d) }""",
         HEAD + "g (float[2] x) => (float[2] y) { y = Neg (x) }",
         [X],
     )
@@ -43,9 +42,7 @@ def test_inside_bodies():
     text = """g (float[2] x, int64 n) => (float[2] y) {
         z = Identity (x)
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-            c2 = Identity (c) d = Identity (z) r = Add (a, d)
-        }>
-    }"""
+            c2 = Identity (c) d = Identity (z) r = Add (a, d) }> }"""
     (loop,) = run_passes(HEAD + text, EliminateIdentities()).model.graph.node
     assert [n.op_type for n in loop.attribute[0].g.node] == ["Identity", "Add"]
     assert list(loop.attribute[0].g.node[1].input) == ["a", "x"]
@@ -54,6 +51,5 @@ def test_inside_bodies():
 def test_values_of_a_gradient_stay():
     text = """g (float[2] x) => (float[2] y, float[2] d) {
         a = Identity (x) y = Mul (a, a)
-        d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a)
-    }"""
+        d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a) }"""
     assert not run_passes(HEAD + text, EliminateIdentities()).changed

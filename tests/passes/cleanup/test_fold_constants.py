@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.numpy_helper
 import pytest
 from harness import as_model, assert_rewrites, op_types, run_passes
 from straightline import reference
@@ -29,12 +28,10 @@ def test_chain_of_constants():
         FoldConstants(),
         HEAD
         + """g (float[2] x) => (float[2] y) <float two = {2}> {
-            four = Mul (two, two) eight = Add (four, four) y = Mul (x, eight)
-        }""",
+            four = Mul (two, two) eight = Add (four, four) y = Mul (x, eight) }""",
         HEAD
         + """g (float[2] x) => (float[2] y) <float two = {2}, float four = {4}, float eight = {8}> {
-            y = Mul (x, eight)
-        }""",
+            y = Mul (x, eight) }""",
         [X],
     )
 
@@ -42,9 +39,7 @@ def test_chain_of_constants():
 def test_constants_captured_by_bodies():
     text = """g (float[2] x, int64 n) => (float[2] y) <float two = {2}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-            c2 = Identity (c) four = Mul (two, two) r = Mul (a, four)
-        }>
-    }"""
+            c2 = Identity (c) four = Mul (two, two) r = Mul (a, four) }> }"""
     result = run_passes(HEAD + text, FoldConstants(), feeds=[{**X, "n": np.array(2)}])
     body = result.model.graph.node[0].attribute[0].g
     assert [n.op_type for n in body.node] == ["Identity", "Mul"]
@@ -67,8 +62,7 @@ def test_random_foreign_and_quantizing_operators_are_left(node):
     assert_left(
         f"""g (float[2] x) => (float[2] y) <float[2] w = {{0.5, 0.5}}, float ratio = {{0.5}},
                                            bool yes = {{1}}, float scale = {{2}}> {{
-            {node} y = Add (x, r)
-        }}"""
+            {node} y = Add (x, r) }}"""
     )
 
 
@@ -83,8 +77,7 @@ def test_a_failing_constant_node_stays(node):
     text = f"""g (bool q) => (int64[K] y)
                <int64[1] one = {{1}}, int64[1] zero = {{0}}, int64[1] five = {{5}}> {{
         y = If (q) <then_branch = t () => (int64[K] r) {{ {node} }},
-                    else_branch = e () => (int64[1] v) {{ v = Neg (one) }}>
-    }}"""
+                    else_branch = e () => (int64[1] v) {{ v = Neg (one) }}> }}"""
     result = Pipeline([FoldConstants()]).run(as_model(HEAD + text))
     assert len(result.model.graph.node[0].attribute[0].g.node) == 1
     np.testing.assert_array_equal(reference.run(result.model, {"q": np.array(False)})[0], [-1])
@@ -93,8 +86,7 @@ def test_a_failing_constant_node_stays(node):
 def test_division_of_integers_is_towards_zero():
     text = """g (float[2] x) => (int64[4] y, int64[4] z, int64[4] w)
               <int64[4] a = {-7, 7, -7, 7}, int64[4] b = {2, -2, -2, 2}> {
-        y = Div (a, b) z = Mod (a, b) w = Mod <fmod = 1> (a, b)
-    }"""
+        y = Div (a, b) z = Mod (a, b) w = Mod <fmod = 1> (a, b) }"""
     y, z, w = reference.run(assert_folds(text, X), X)
     np.testing.assert_array_equal(y, [-3, -3, 3, 3])
     np.testing.assert_array_equal(z, [1, -1, -1, 1])
@@ -167,8 +159,7 @@ def test_large_ones_if_the_model_does_not_grow(text):
 
 def test_not_a_number_and_negative_zero():
     text = """g (float[2] x) => (float[2] y, float[2] z) <float[2] w = {-0.0, -1.0}> {
-        y = Sqrt (w) z = Abs (y)
-    }"""
+        y = Sqrt (w) z = Abs (y) }"""
     y, _ = reference.run(assert_folds(text), X)
     assert np.signbit(y[0])
     assert np.isnan(y[1])
@@ -178,8 +169,7 @@ def test_not_a_number_and_negative_zero():
 def test_element_types(to):
     number = getattr(onnx.TensorProto, to)
     text = f"""g (float[2] x) => (float[3] y) <float[3] w = {{1.5, 2.5, 3}}> {{
-        a = Cast <to = {number}> (w) y = Cast <to = 1> (a)
-    }}"""
+        a = Cast <to = {number}> (w) y = Cast <to = 1> (a) }}"""
     before = as_model(HEAD + text)
     expected = reference.run(before, X)[0]
     result = run_passes(before, FoldConstants(), EliminateDeadNodes())
@@ -188,8 +178,7 @@ def test_element_types(to):
 
 def test_strings():
     text = """g (float[2] x) => (bool[2] y) <string[2] w = {"p", "q"}, string[1] v = {"q"}> {
-        y = Equal (w, v)
-    }"""
+        y = Equal (w, v) }"""
     np.testing.assert_array_equal(reference.run(assert_folds(text, X), X)[0], [False, True])
 
 
@@ -199,8 +188,7 @@ def test_older_forms_of_operators(opset):
     text = """g (float[2] x) => (float[2] y) <float[1,4] w = {1, 2, 3, 4}> {
         a = Slice <starts = [1], ends = [3], axes = [1]> (w)
         b = Squeeze <axes = [0]> (a) c = Unsqueeze <axes = [0]> (b) d = Squeeze <axes = [0]> (c)
-        y = Add (x, d)
-    }"""
+        y = Add (x, d) }"""
     assert_folds(text, X, head=head, left=["Add"])
 
 
@@ -214,8 +202,7 @@ def test_attributes_of_the_function_around_are_not_known():
         e = Add (b, d)
         f = CastLike (c, e)
         g = Add (e, f)
-        y = Add (x, g)
-    }"""
+        y = Add (x, g) }"""
     result = run_passes(HEAD + text, FoldConstants(), feeds=[X])
     kinds = [n.op_type for n in result.model.functions[0].node]
     assert kinds.count("Softmax") == 1
@@ -242,16 +229,14 @@ def test_cast_like_of_a_constant(attributes):
     text = f"""g (float[2] x) => (float[2] y) {{ y = local.f <k = 1> (x) }}
     <domain: "local", opset_import: ["" : 21]> f <k> (x) => (y) {{
         c = Constant <value_int = 3> () h = Cast <to = 10> (x)
-        d = CastLike {attributes}(c, h) e = Mul (h, d) y = Cast <to = 1> (e)
-    }}"""
+        d = CastLike {attributes}(c, h) e = Mul (h, d) y = Cast <to = 1> (e) }}"""
     result = run_passes(HEAD + text, FoldConstants(), feeds=[X])
     assert ("CastLike" in [n.op_type for n in result.model.functions[0].node]) == bool(attributes)
 
 
 def test_a_change_that_folds_nothing_is_told():
     text = """g (float16[2] x) => (float16[2] y) <float[2] w = {1, 2}> {
-        c = CastLike (w, x) y = Add (x, c)
-    }"""
+        c = CastLike (w, x) y = Add (x, c) }"""
     result = Pipeline([FoldConstants(max_bytes=0)]).run(as_model(HEAD + text))
     assert op_types(result.model) == ["Cast", "Add"]
     assert result.changed
@@ -303,8 +288,7 @@ def test_calls_of_what_is_large_are_not_computed():
 
 def test_a_cast_that_was_a_cast_like_keeps_the_name_of_its_node():
     text = """g (float[2] x) => (float[2] y) <int64[2] p = {1, 2}> {
-        [like] c = CastLike (p, x) y = Add (x, c)
-    }"""
+        [like] c = CastLike (p, x) y = Add (x, c) }"""
     model = assert_folds(text, X, left=["Add"])
     assert [t.data_type for t in model.graph.initializer] == [1]
 

@@ -18,12 +18,10 @@ HALF = (
     s = Size (r)
     c = Cast <to = 1> (s)
     m = Mul (c, f)
-    n = Cast <to = 7> (m)
-}"""
+    n = Cast <to = 7> (m) }"""
 )
 TURN = """Loop ({n}, , {x}) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t) {{
-    d = Identity (c) t = Exp (s)
-}}>"""
+    d = Identity (c) t = Exp (s) }}>"""
 
 
 def straightened(text, feeds, names=()):
@@ -41,13 +39,11 @@ def test_the_call_stays_for_what_run_time_decides():
     before = """g (float[3] x, int64 k) => (float[3] y, int64 n) <float f = {0.7}> {
         r, m = local.half (x, f)
         y = Exp (r)
-        n = Add (m, k)
-    }"""
+        n = Add (m, k) }"""
     after = """g (float[3] x, int64 k) => (float[3] y, int64 n) <float f = {0.7}, int64 m = {2}> {
         r, m_1 = local.half (x, f)
         y = Exp (r)
-        n = Add (m, k)
-    }"""
+        n = Add (m, k) }"""
     feeds = {**X, "k": np.array(5)}
     assert_rewrites(FoldConstants(), HEAD + before + HALF, HEAD + after + HALF, [feeds])
 
@@ -71,8 +67,7 @@ def test_a_condition_of_an_if_and_the_length_of_a_scan():
                     else_branch = e () => (float[3] q) { q = Abs (x) }>
         l = Range (n, n, n)
         k = Cast <to = 1> (l)
-        z = Scan <num_scan_inputs = 1, body = s (float v) => (float w) { w = Floor (v) }> (k)
-    }"""
+        z = Scan <num_scan_inputs = 1, body = s (float v) => (float w) { w = Floor (v) }> (k) }"""
     assert not {"If", "Scan"} & set(straightened(text + HALF, [X]))
 
 
@@ -107,14 +102,11 @@ def test_each_iteration_by_itself():
         y = Loop (two, , x) <body = b (int64 i, bool c, float[3] s) => (bool d, float[3] t) {
             d, n = local.pick (s, i, c)
             t = If (n) <then_branch = t () => (float[3] p) { p = Neg (s) },
-                        else_branch = e () => (float[3] q) { q = Exp (s) }>
-        }>
-    }"""
+                        else_branch = e () => (float[3] q) { q = Exp (s) }> }> }"""
     pick = """pick (a, i, c) => (d, z) {
         d = Identity (c) s = Size (a) k = Cast <to = 1> (s) j = Cast <to = 1> (i)
         l = Constant <value_float = 2.5> () m = Add (k, j) n = Greater (m, l)
-        o = Constant <value_float = 3.5> () e = Greater (m, o) z = Xor (n, e)
-    }"""
+        o = Constant <value_float = 3.5> () e = Greater (m, o) z = Xor (n, e) }"""
     assert straightened(text + LOCAL + pick, [X]) == ["Neg", "Exp"]
 
 

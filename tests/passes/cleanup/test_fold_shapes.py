@@ -79,8 +79,7 @@ def test_equal_names_are_equal_sizes():
 @pytest.mark.parametrize("size", ['"?"', "-1"])
 def test_a_size_declared_as_unknown_is_not_trusted(size):
     text = f"""{HEAD}g (float[{size},{size}] x) => (bool y) <{GIVEN}> {{
-        s = Shape (x) a = Gather (s, zero) b = Gather (s, one) y = Equal (a, b)
-    }}"""
+        s = Shape (x) a = Gather (s, zero) b = Gather (s, one) y = Equal (a, b) }}"""
     assert not Pipeline([FoldShapes()]).run(as_model(text)).changed
 
 
@@ -108,8 +107,7 @@ def test_the_exporters_squeeze():
                                                         int64[1] axes = {{0}}> {{
         s = Shape (x) d = Gather (s, zero) c = Equal (d, one)
         y = If (c) <then_branch = t () => (float[N,3] u) {{ u = Squeeze (x, axes) }},
-                    else_branch = e () => (float[{d},N,3] v) {{ v = Identity (x) }}>
-    }}"""
+                    else_branch = e () => (float[{d},N,3] v) {{ v = Identity (x) }}> }}"""
     for size, out, kind in ((1, "N,3", "Squeeze"), (2, "2,N,3", "Identity")):
         before = HEAD + text.format(d=size, out=out)
         result = straighten().run(as_model(before)).model
@@ -133,8 +131,7 @@ def loop(body, state="float[Z] a", result="float[Z2] b"):
             <body = l (int64 i, bool c, int64[1] s0, {state}) => (bool c2, int64[1] s, {result}) {{
                 c2 = Identity (c) s = Shape (a) {body}
             }}>
-        after = Shape (w)
-    }}"""
+        after = Shape (w) }}"""
     )
 
 
@@ -181,8 +178,7 @@ def test_attributes_of_the_function_around_are_not_known():
     <domain: "local", opset_import: ["" : 21]> f <k> (x) => (y) {
         a = Constant <value_floats = [1.0, 2.0]> ()
         b = Concat <axis : int = @k> (a, a)
-        y = Shape <start : int = @k> (b)
-    }"""
+        y = Shape <start : int = @k> (b) }"""
     result = Pipeline([FoldShapes()]).run(as_model(HEAD + text)).model
     assert [n.op_type for n in result.functions[0].node] == ["Constant", "Concat", "Shape"]
     np.testing.assert_array_equal(reference.run(result, {"x": np.zeros(2, np.float32)})[0], [4])
@@ -192,8 +188,7 @@ def test_attributes_of_the_function_around_are_not_known():
 def test_shapes_that_cannot_be_computed_are_left(body):
     text = f"""{HEAD}g (float[4] x, bool q) => (int64[K] out) <{GIVEN}, int64[1] five1 = {{5}}> {{
         out = If (q) <then_branch = t () => (int64[K] y) {{ {body} }},
-                      else_branch = e () => (int64[1] v) {{ v = Neg (ones) }}>
-    }}"""
+                      else_branch = e () => (int64[1] v) {{ v = Neg (ones) }}> }}"""
     result = Pipeline([FoldShapes()]).run(as_model(text)).model
     feed = {"x": np.zeros(4, np.float32), "q": np.array(False)}
     np.testing.assert_array_equal(reference.run(result, feed)[0], [-1])
@@ -223,8 +218,7 @@ def test_sizes_that_calls_give_out():
     <domain: "local", opset_import: ["" : 21, "local" : 1]> longer (a, b) => (r, t) {
         r = Neg (a)
         s = Shape (r)
-        t = Sub (s, b)
-    }"""
+        t = Sub (s, b) }"""
     result = straighten().run(as_model(HEAD + text))
     assert op_types(result.model) == ["sized", "Gather", "Exp", "Exp"]
     for rows in (0, 1, 4):

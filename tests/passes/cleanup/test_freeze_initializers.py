@@ -29,8 +29,7 @@ def test_before_ir_version_4_every_initializer_is_an_input_and_no_default():
 def test_a_frozen_default_decides():
     text = """g (float[2] x, bool c) => (float[2] y) <bool c = {0}> {
         y = If (c) <then_branch = t () => (float[2] u) { u = Neg (x) },
-                    else_branch = e () => (float[2] v) { v = Relu (x) }>
-    }"""
+                    else_branch = e () => (float[2] v) { v = Relu (x) }> }"""
     result = run(8, 17, text, Pipeline([FreezeInitializers(), *straighten().passes], repeat=True))
     assert op_types(result.model) == ["Relu"]
     assert [v.name for v in result.model.graph.input] == ["x"]

@@ -24,8 +24,7 @@ def declared(graph):
 def test_sums_and_products_of_symbols():
     text = """g (float[N,3] x, float[5,3] w) => (float[K] y) <int64[1] flat = {-1}> {
         a = Concat <axis = 0> (x, w) b = Reshape (a, flat) c = NonZero (b) d = Cast <to = 1> (c)
-        e = ReduceSum <keepdims = 0> (d) y = Mul (b, e)
-    }"""
+        e = ReduceSum <keepdims = 0> (d) y = Mul (b, e) }"""
     result = run_passes(HEAD + text, InferShapes())
     assert declared(result.model.graph)["a"] == ["N + 5", 3]
     assert declared(result.model.graph)["b"] == ["3*N + 15"]

@@ -16,8 +16,7 @@ BY_CLASS = "high = ReduceMax <keepdims = 0> (boxes)  moved = Mul (boxes, high)" 
 
 def detector(test=NONE, then=NOTHING, other=BY_CLASS, branches=("then", "else"), scores="N"):
     """Model of an If around NonMaxSuppression, as torchvision writes it."""
-    return as_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-    g (float[N, 4] boxes, float[{scores}] scores) => (int64[K] kept)
+    return as_model(f"""g (float[N, 4] boxes, float[{scores}] scores) => (int64[K] kept)
         <int64 zero = {{0}}, int64 one = {{1}}, int64 column = {{2}}, int64[1] axes = {{0}},
          int64[2] two = {{0, 1}}, int64[1] top = {{8}}, float[1] limit = {{0.5}}> {{
         {test}

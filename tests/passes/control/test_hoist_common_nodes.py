@@ -15,16 +15,14 @@ FEEDS = [
 def choice(one, other, consts=("", "")):
     return f"""{HEAD}g (float[N, 3] x, bool c) => (float[N, 3] y) {{
         y = If (c) <then_branch = t () => (float[N, 3] a) {consts[0]} {{ {one} }},
-                    else_branch = e () => (float[N, 3] b) {consts[1]} {{ {other} }}>
-    }}"""
+                    else_branch = e () => (float[N, 3] b) {consts[1]} {{ {other} }}> }}"""
 
 
 def test_a_common_start():
     after = f"""{HEAD}g (float[N, 3] x, bool c) => (float[N, 3] y) {{
         p = Exp (x)
         y = If (c) <then_branch = t () => (float[N, 3] a) {{ a = Neg (p) }},
-                    else_branch = e () => (float[N, 3] b) {{ b = Abs (p) }}>
-    }}"""
+                    else_branch = e () => (float[N, 3] b) {{ b = Abs (p) }}> }}"""
     before = choice("p = Exp (x) a = Neg (p)", "q = Exp (x) b = Abs (q)")
     assert_rewrites(HoistCommonNodes(), before, after, FEEDS)
 
@@ -82,8 +80,7 @@ def test_in_a_loop():
             d2 = Identity (d) e = Gather (x, i) m = ReduceSum <keepdims = 0> (s1) g = Greater (m, k)
             s2 = If (g) <then_branch = t () => (float[3] a) {{ a = Add (s1, e) }},
                          else_branch = f () => (float[3] b) {{ b = Add (s1, e) }}>
-            r = Tanh (s2) }}>
-    }}"""
+            r = Tanh (s2) }}> }}"""
     after = transform(as_model(text), "accelerate").model
     assert not {"Loop", "If"} & {node.op_type for node in after.graph.node}
     for rows in (0, 1, 4):

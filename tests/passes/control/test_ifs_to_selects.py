@@ -37,13 +37,11 @@ def test_branches_become_a_select():
         IfsToSelects(),
         """g (float[N,3] x, bool c) => (float[N,3] y) {
            y = If (c) <then_branch = t () => (float[N,3] a) { a = Relu (x) },
-                       else_branch = e () => (float[N,3] b) { b = Neg (x) }>
-        }""",
+                       else_branch = e () => (float[N,3] b) { b = Neg (x) }> }""",
         """g (float[N,3] x, bool c) => (float[N,3] y) {
            a = Relu (x)
            b = Neg (x)
-           y = Where (c, a, b)
-        }""",
+           y = Where (c, a, b) }""",
         both(x=X),
     )
 
@@ -52,8 +50,7 @@ def test_branches_become_a_select():
 def test_condition_becomes_a_scalar(shape):
     text = f"""g (float x, bool{shape} c) => (float y) {{
            y = If (c) <then_branch = t () => (a) {{ a = Exp (x) }},
-                       else_branch = e () => (b) {{ b = Neg (x) }}>
-        }}"""
+                       else_branch = e () => (b) {{ b = Neg (x) }}> }}"""
     result = run_passes(text, IfsToSelects())
     assert result.changed
     rank = shape.count(",") + 1
@@ -68,8 +65,7 @@ def test_every_type_and_opset(type_, opset):
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
         g ({type_}[2] x, {type_}[2] z, bool c) => ({type_}[2] y) {{
            y = If (c) <then_branch = t () => (a) {{ a = Identity (x) }},
-                       else_branch = e () => (b) {{ b = Identity (z) }}>
-        }}"""
+                       else_branch = e () => (b) {{ b = Identity (z) }}> }}"""
     result = run_passes(text, IfsToSelects())
     assert result.changed
     dtype = {"float": "f4", "double": "f8", "bool": "?"}.get(type_, type_)
@@ -81,8 +77,7 @@ def test_every_type_and_opset(type_, opset):
 def test_a_branch_that_gives_nan_is_thrown_away():
     text = """g (float[2] x, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { l = Log (x)  a = Div (l, x) },
-                       else_branch = e () => (b) { b = Neg (x) }>
-        }"""
+                       else_branch = e () => (b) { b = Neg (x) }> }"""
     result = run_passes(text, IfsToSelects(), feeds=both(x=np.array([-1, 0], np.float32)))
     assert result.changed
 
@@ -96,8 +91,7 @@ def test_nested_ifs_and_several_outputs():
                                 else_branch = v () => (q, l) {
                                     q = Neg (x)  l = Constant <value = int64[1] {2}> () }>
               },
-              else_branch = e () => (b, m) { b = Exp (x)  m = Shape (x) }>
-        }"""
+              else_branch = e () => (b, m) { b = Exp (x)  m = Shape (x) }> }"""
     result = run_passes(text, IfsToSelects())
     assert not any(node.op_type == "If" for node in result.model.graph.node)
     for feeds in both(x=X[0, :2]):
@@ -112,9 +106,7 @@ def test_an_if_inside_a_loop_that_stays():
               rest = Mod (i, two)
               odd = Cast <to = 9> (rest)
               r = If (odd) <then_branch = t () => (p) { p = Neg (a) },
-                            else_branch = e () => (q) { q = Add (a, a) }>
-           }>
-        }"""
+                            else_branch = e () => (q) { q = Add (a, a) }> }> }"""
     result = run_passes(
         text,
         IfsToSelects(),
@@ -148,8 +140,7 @@ def test_a_false_declaration_in_a_dead_branch_proves_nothing():
                           s = Slice (x, z, n)
                           a = Add (s, w)
                        },
-                       else_branch = e () => (float[3] b) { b = Neg (w) }>
-        }""",
+                       else_branch = e () => (float[3] b) { b = Neg (w) }> }""",
         "Add 'y/a' may fail there: sizes that must broadcast may not fit: unknown and 3",
     )
 
@@ -165,12 +156,10 @@ def test_a_false_declaration_in_a_dead_branch_proves_nothing():
     ("a = NonZero (k)", "its output 'y' differs in shape, or may: [1, unknown] and [2]"),
 )
 def test_branches_that_fail_or_differ_are_kept(operation, reason):
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (int64[2] k, int64[2] n, bool c) => (int64[M] flat) <int64[1] all = {{-1}}> {{
+    text = f"""g (int64[2] k, int64[2] n, bool c) => (int64[M] flat) <int64[1] all = {{-1}}> {{
            y = If (c) <then_branch = t () => (a) {{ {operation} }},
                        else_branch = e () => (b) {{ b = Neg (k) }}>
-           flat = Reshape (y, all)
-        }}"""
+           flat = Reshape (y, all) }}"""
     assert_keeps(IfsToSelects(), text, reason)
 
 
@@ -178,8 +167,7 @@ def test_an_operator_of_another_domain_is_kept():
     text = """<ir_version: 8, opset_import: ["" : 17, "other" : 1]>
         g (int64[2] k, bool c) => (int64[2] y) {
            y = If (c) <then_branch = t () => (int64[2] a) { a = other.Custom (k) },
-                       else_branch = e () => (int64[2] b) { b = Neg (k) }>
-        }"""
+                       else_branch = e () => (int64[2] b) { b = Neg (k) }> }"""
     assert_keeps(IfsToSelects(), text, "is of domain 'other', where any operator may fail")
 
 
@@ -233,8 +221,7 @@ def test_sequences_are_kept():
     kept(
         """g (float[2] x, seq(float[2]) s, seq(float[2]) r, bool c) => (seq(float[2]) y) {
            y = If (c) <then_branch = t () => (seq(float[2]) a) { a = Identity (s) },
-                       else_branch = e () => (seq(float[2]) b) { b = Identity (r) }>
-        }""",
+                       else_branch = e () => (seq(float[2]) b) { b = Identity (r) }> }""",
         "its output 'y' is a sequence",
     )
 
@@ -244,8 +231,7 @@ def test_a_loop_in_a_branch_is_kept():
         """g (float[2] x, int64 n, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) {
                           a = Loop (n, , x) <body = b (i, k, p) => (k, q) { q = Neg (p) }> },
-                       else_branch = e () => (b) { b = Neg (x) }>
-        }""",
+                       else_branch = e () => (b) { b = Neg (x) }> }""",
         "Loop 'y/a' holds graphs of its own",
     )
 
@@ -254,8 +240,7 @@ def test_below_opset_9_there_is_no_where():
     kept(
         """g (float[2] x, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { a = Relu (x) },
-                       else_branch = e () => (b) { b = Neg (x) }>
-        }""",
+                       else_branch = e () => (b) { b = Neg (x) }> }""",
         "opset 8 has no Where; convert to opset 9 first",
         opset=8,
     )
@@ -264,8 +249,7 @@ def test_below_opset_9_there_is_no_where():
 def test_a_constant_condition_is_left_to_inline_ifs():
     text = """g (float[2] x) => (float[2] y) <bool c = {1}> {
            y = If (c) <then_branch = t () => (a) { a = Relu (x) },
-                       else_branch = e () => (b) { b = Neg (x) }>
-        }"""
+                       else_branch = e () => (b) { b = Neg (x) }> }"""
     assert_keeps(IfsToSelects(), text, "its condition is constant; inline-ifs")
     assert run_passes(text, InlineIfs(), IfsToSelects()).kept == ()
 
@@ -308,8 +292,7 @@ def test_whatever_is_rewritten_never_fails_in_the_branch_not_taken(then, other, 
     text = f"""g (int64[4] x, int64[4] z, bool c) => (int64[M] flat) {CONSTANTS} {{
            y = If (c) <then_branch = t () => (a) {{ {then} }},
                        else_branch = e () => (b) {{ {other} }}>
-           flat = Reshape (y, all)
-        }}"""
+           flat = Reshape (y, all) }}"""
     assume(is_valid(text))
     result = run_passes(text, IfsToSelects())
     if not result.changed:
@@ -359,8 +342,7 @@ def test_a_row_of_the_iteration_is_there(iterations, index, is_safe):
 
 
 def test_ifs_outside_of_loops_stay():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] x, bool p) => (float[2] y) { y = If (p) <
+    text = """g (float[2] x, bool p) => (float[2] y) { y = If (p) <
         then_branch = t () => (float[2] u) { u = Exp (x) },
         else_branch = f () => (float[2] v) { v = Neg (x) }> }"""
     assert run_passes(text, IfsToSelects()).changed

@@ -60,8 +60,7 @@ def test_branches_of_different_shapes():
         """g (float[2] x) => (float[K] y) <bool no = {0}> {
             z = If (no) <then_branch = t () => (float[2] u) { u = Neg (x) },
                          else_branch = e () => (float[4] v) { v = Concat <axis = 0> (x, x) }>
-            y = Relu (z)
-        }""",
+            y = Relu (z) }""",
         X,
     )
     assert reference.run(model, X)[0].shape == (4,)
@@ -86,8 +85,7 @@ def test_repeated_outputs_and_initializers_as_outputs():
                 then_branch = t () => (float[2] u, float[2] u, float[2] k) <float[2] k = {3, 4}> {
                     u = Neg (x)
                 },
-                else_branch = e () => (float[2] v, float[2] v, float[2] v) { v = Relu (x) }>
-        }"""
+                else_branch = e () => (float[2] v, float[2] v, float[2] v) { v = Relu (x) }> }"""
     )
     y, z, w = reference.run(model, X)
     np.testing.assert_array_equal(y, [-1, 2])
@@ -99,8 +97,7 @@ def test_a_branch_that_gives_out_what_it_captures():
     model = assert_inlines(
         """g (float[2] x) => (float[2] y) <bool yes = {1}> {
             y = If (yes) <then_branch = t () => (float[2] u) { u = Identity (x) },
-                          else_branch = e () => (float[2] v) { v = Relu (x) }>
-        }""",
+                          else_branch = e () => (float[2] v) { v = Relu (x) }> }""",
         X,
     )
     assert [v.name for v in model.graph.input] == ["x"]
@@ -116,9 +113,7 @@ def test_ifs_inside_each_other_and_inside_loops():
                     u = If (no) <then_branch = t2 () => (float[2] p) { p = Neg (a) },
                                  else_branch = e2 () => (float[2] q) { q = Add (a, x) }>
                 },
-                else_branch = e () => (float[2] v) { v = Relu (a) }>
-        }>
-    }"""
+                else_branch = e () => (float[2] v) { v = Relu (a) }> }> }"""
     result = run_passes(text, InlineIfs(), feeds=[{**X, "n": np.array(2)}])
     loop = result.model.graph.node[0]
     assert [n.op_type for n in loop.attribute[0].g.node] == ["Identity", "Add"]
@@ -132,8 +127,7 @@ def test_in_functions():
         <domain: "local", opset_import: ["" : 17]> f (x) => (y) {
             c = Constant <value = bool {0}> ()
             y = If (c) <then_branch = t () => (u) { u = Neg (x) },
-                        else_branch = e () => (v) { v = Relu (x) }>
-        }"""
+                        else_branch = e () => (v) { v = Relu (x) }> }"""
     )
     result = run_passes(text, InlineIfs(), feeds=[X])
     assert [n.op_type for n in result.model.functions[0].node] == ["Constant", "Relu"]
@@ -143,8 +137,7 @@ def test_a_branch_that_is_not_taken_may_hold_what_would_fail():
     assert_inlines(
         """g (float[2] x) => (float[1] y) <bool no = {0}, float[1] w = {1}, int64[1] five = {5}> {
             y = If (no) <then_branch = t () => (float[1] u) { u = Gather (w, five) },
-                         else_branch = e () => (float[1] v) { v = Neg (w) }>
-        }""",
+                         else_branch = e () => (float[1] v) { v = Neg (w) }> }""",
         X,
     )
 
@@ -153,8 +146,7 @@ def test_random_operators_of_the_taken_branch_are_moved_not_repeated():
     text = """g (float[2] x) => (float[2] y) <bool yes = {1}> {
         y = If (yes) <
             then_branch = t () => (float[2] u) { z = RandomUniformLike (x) u = Add (x, z) },
-            else_branch = e () => (float[2] v) { v = Relu (x) }>
-    }"""
+            else_branch = e () => (float[2] v) { v = Relu (x) }> }"""
     assert op_types(run_passes(text, InlineIfs()).model) == ["RandomUniformLike", "Add"]
 
 
@@ -165,8 +157,7 @@ def test_sequences_need_an_identity_that_takes_them(opset):
         y, z = If (yes) <
             then_branch = t () => (seq(float[K]) s, seq(float[K]) s) { s = SequenceConstruct (x,
                 x) },
-            else_branch = e () => (seq(float[K]) v, seq(float[K]) v) { v = SequenceEmpty () }>
-    }"""
+            else_branch = e () => (seq(float[K]) v, seq(float[K]) v) { v = SequenceEmpty () }> }"""
     if opset == 13:
         assert_keeps(InlineIfs(), head + text, "no Identity can name in opset 13")
     else:
@@ -186,7 +177,6 @@ def test_quantization_annotations_stay():
 def test_the_remark_says_which_branch_was_taken(value):
     text = f"""g (float[2] x) => (float[2] y) <bool c = {{{value}}}> {{
         y = If (c) <then_branch = t () => (p) {{ p = Exp (x) }},
-                    else_branch = e () => (q) {{ q = Abs (x) }}>
-    }}"""
+                    else_branch = e () => (q) {{ q = Abs (x) }}> }}"""
     (remark,) = run_passes(text, InlineIfs()).remarks
     assert remark.reason == f"inlined, its condition is always {'true' if value else 'false'}"

@@ -12,9 +12,7 @@ DOUBLING = """g (float[2] x, float limit, bool c) => (float[2] y, float[K,2] s) 
                                         => (bool go, float[2] r, float[2] r) {
           r = Add (a, a)
           top = ReduceMax <keepdims = 0> (r)
-          go = Less (top, limit)
-       }>
-    }"""
+          go = Less (top, limit) }> }"""
 
 
 def kept(text, reason, **options):
@@ -27,16 +25,13 @@ def test_carried_value():
         """g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            y = Loop (most, yes, x) <body = b (int64 i, bool k, float a) => (bool go, float r) {
               r = Add (a, a)
-              go = Less (r, limit)
-           }>
-        }""",
+              go = Less (r, limit) }> }""",
         """g (float x, float limit) => (float y) <int64 most = {2}, bool yes = {1}> {
            r_0 = Add (x, x)
            go_0 = Less (r_0, limit)
            r_1 = Add (r_0, r_0)
            go_1 = Less (r_1, limit)
-           y = Where (go_0, r_1, r_0)
-        }""",
+           y = Where (go_0, r_1, r_0) }""",
         [
             {"x": np.array(1, np.float32), "limit": np.array(limit, np.float32)}
             for limit in (0, 3, 9)
@@ -65,9 +60,7 @@ def test_conditions_of_one_element_in_any_rank():
                                          => (bool[1] go, int64[2] r) {
               r = Add (a, i)
               sum = ReduceSum <keepdims = 1> (r)
-              go = Less (sum, top)
-           }>
-        }"""
+              go = Less (sum, top) }> }"""
     feeds = [
         {"x": np.array([x, 1]), "c": np.array([c])} for x in range(-2, 6) for c in (True, False)
     ]
@@ -84,9 +77,7 @@ def test_greedy_decoding():
                  row = Gather (scores, token)
                  next = ArgMax <axis = 1, keepdims = 0> (row)
                  stop = Equal (next, end)
-                 go = Not (stop)
-              }>
-        }"""
+                 go = Not (stop) }> }"""
     table = np.roll(np.eye(4, dtype=np.float32), 1, axis=1)
     assert_predicates(text, [{"scores": table, "first": np.array([start])} for start in range(4)])
     # Without the certainty of a first iteration nothing is known about the first token.
@@ -104,9 +95,7 @@ def test_a_counter_is_bounded_by_the_iterations_so_far():
                  m = Add (n, one)
                  row = Gather (x, n)
                  r = Add (a, row)
-                 go = Less (r, stop)
-              }>
-        }"""
+                 go = Less (r, stop) }> }"""
     assert_predicates(text, [{"x": np.array([1, 2, 3, 4]), "stop": np.array(s)} for s in range(12)])
     kept(
         text.replace("most = {4}", "most = {5}"),
@@ -120,9 +109,7 @@ def test_the_first_iteration_may_change_a_shape():
            y = Loop (most, yes, x) <body = b (i, k, a) => (go, r) {
               r = Add (a, w)
               top = ReduceMax <keepdims = 0> (r)
-              go = Less (top, limit)
-           }>
-        }"""
+              go = Less (top, limit) }> }"""
     fixed = {"x": np.array(1, np.float32), "w": np.array([1, 2], np.float32)}
     assert_predicates(text, [{**fixed, "limit": np.array(n, np.float32)} for n in (0, 4, 6, 99)])
 
@@ -134,9 +121,7 @@ def test_booleans_and_a_value_that_stays():
               r = Not (a)
               n = Cast <to = 7> (r)
               sum = ReduceSum <keepdims = 0> (n)
-              go = Less (i, sum)
-           }>
-        }"""
+              go = Less (i, sum) }> }"""
     feeds = [
         {"x": np.array([a, b]), "w": np.ones(2, np.float32), "c": np.array(c)}
         for a in (True, False)
@@ -150,9 +135,7 @@ def test_an_absent_condition_is_ambiguous():
     text = """g (float x, float limit) => (float y) <int64 most = {3}> {
            y = Loop (most, , x) <body = b (int64 i, bool k, float a) => (bool go, float r) {
               r = Add (a, a)
-              go = Less (r, limit)
-           }>
-        }"""
+              go = Less (r, limit) }> }"""
     kept(text, "choose with --passes 'straighten{absent_cond=ignore}'")
     kept(text, "constants decide its iterations, 3; unroll-loops unrolls it", absent_cond="ignore")
     honoured = text.replace("limit)", "limit, bool c)", 1).replace("(most, ,", "(most, c,")
@@ -177,8 +160,7 @@ LOOP = """g (int64[2] x, int64 n, bool c) => (int64[D] flat)
           sum = ReduceSum <keepdims = 0> (r)
           go = Less (sum, n)
        }}>
-       flat = Reshape (y, all)
-    }}"""
+       flat = Reshape (y, all) }}"""
 
 
 @table(
@@ -201,9 +183,7 @@ def test_the_iteration_number_is_known():
            y = Loop (most, c, zero) <body = b (int64 i, bool k, int64 a) => (bool go, int64 r) {
               row = Gather (x, i)
               r = Add (a, row)
-              go = Less (r, n)
-           }>
-        }"""
+              go = Less (r, n) }> }"""
     feeds = [
         {"x": np.array([1, 2, 3]), "n": np.array(n), "c": np.array(c)}
         for n in range(8)
@@ -224,9 +204,7 @@ def test_sequences_are_kept():
         """g (seq(float[2]) x, float[2] w, bool c) => (seq(float[2]) y) <int64 most = {2}> {
            y = Loop (most, c, x) <body = b (int64 i, bool k, seq(float[2]) a)
                                          => (bool k, seq(float[2]) r) {
-              r = Identity (a)
-           }>
-        }""",
+              r = Identity (a) }> }""",
         "its carried value 'a' is a sequence or optional",
     )
 
@@ -255,9 +233,7 @@ def test_rows_whose_size_varies_are_kept():
               row = Squeeze (up)
               low = ReduceMin <keepdims = 0> (r)
               zero = Constant <value_float = 0.0> ()
-              go = Less (low, zero)
-           }>
-        }""",
+              go = Less (low, zero) }> }""",
         "its scan output 'row'",
     )
 
@@ -267,10 +243,7 @@ def test_nested_in_a_loop_that_stays():
            y = Loop (n, , x) <body = o (int64 j, bool l, float h) => (bool l, float q) {
               q = Loop (most, yes, h) <body = b (int64 i, bool k, float a) => (bool go, float r) {
                  r = Add (a, a)
-                 go = Less (r, limit)
-              }>
-           }>
-        }"""
+                 go = Less (r, limit) }> }> }"""
     result = run_passes(text, PredicateLoops())
     assert result.changed
     for iterations in range(3):
@@ -281,9 +254,7 @@ def test_nested_in_a_loop_that_stays():
 def test_a_constant_trip_count_is_left_to_unroll_loops():
     text = """g (float x) => (float y) <int64 most = {2}> {
            y = Loop (most, , x) <body = b (int64 i, bool k, float a) => (bool k, float r) {
-              r = Add (a, a)
-           }>
-        }"""
+              r = Add (a, a) }> }"""
     kept(text, "constants decide its iterations, 2; unroll-loops unrolls it")
     assert run_passes(text, UnrollLoops(), PredicateLoops()).kept == ()
 

@@ -17,9 +17,7 @@ BOUNDED = """g (float[2] x, float limit, int64 n) => (float[2] y)
           early = Less (top, limit)
           j2 = Add (j, one)
           inside = Less (j2, END)
-          GO
-       }>
-    }"""
+          GO }> }"""
 
 
 def bounded(maximum="most", end="three", go="go = And (early, inside)"):

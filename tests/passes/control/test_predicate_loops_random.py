@@ -54,8 +54,7 @@ def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, 
                  go = Less (sum, limit)
               }}>
            y = Reshape (o, all)
-           w = Reshape (p, all)
-        }}"""
+           w = Reshape (p, all) }}"""
     assume(is_valid(text))
     result = run_passes(text, PredicateLoops())
     if not result.changed:

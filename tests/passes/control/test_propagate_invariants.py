@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.checker
 import pytest
 from counting import assert_linear
 from harness import as_model, assert_equal_outputs, assert_rewrites, op_types, run_passes
@@ -22,8 +21,7 @@ def test_carried_value_that_never_changes(n):
                                       => (bool c2, float[2] r, float[2] k2) {
             c2 = Identity (c) r = Add (a, k) k2 = Identity (k)
         }>
-        z = Neg (v)
-    }"""
+        z = Neg (v) }"""
     result = run_passes(text, ForwardInvariants(), feeds=[{**FEED, "n": np.array(n)}])
     assert list(result.model.graph.node[0].attribute[0].g.node[1].input) == ["a", "w"]
     assert list(result.model.graph.node[1].input) == ["w"]
@@ -35,9 +33,7 @@ def test_it_decides_what_is_inside():
                                         => (bool c2, float[2] r, bool flag2) {
             c2 = Identity (c) flag2 = Identity (flag)
             r = If (flag) <then_branch = t () => (float[2] u) { u = Neg (a) },
-                           else_branch = e () => (float[2] v) { v = Relu (a) }>
-        }>
-    }"""
+                           else_branch = e () => (float[2] v) { v = Relu (a) }> }> }"""
     result = straighten().run(as_model(text))
     assert "If" not in body_ops(result.model)
     assert_equal_outputs(text, result.model, {"x": FEED["x"], "n": np.array(3)})
@@ -48,8 +44,7 @@ def test_states_of_a_scan():
         s, y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => (float[2] a2,
             float[2] r) {
             a2 = Identity (a) r = Add (a, e)
-        }> (w, x)
-    }"""
+        }> (w, x) }"""
     result = run_passes(text, ForwardInvariants())
     body = result.model.graph.node[0].attribute[1].g
     assert [list(n.input) for n in body.node if n.op_type == "Add"] == [["w", "e"]]
@@ -61,9 +56,7 @@ CONDITION = """g (float[2] x, int64 n) => (float[2] y) <bool yes = {{1}}> {{
     y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
         c2 = Not (c)
         r = If (c) <then_branch = t () => (float[2] u) {{ u = Neg (a) }},
-                    else_branch = e () => (float[2] v) {{ v = Add (a, a) }}>
-    }}>
-}}"""
+                    else_branch = e () => (float[2] v) {{ v = Add (a, a) }}> }}> }}"""
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
@@ -83,9 +76,7 @@ def test_a_condition_that_always_holds_is_given_on_as_it_came(condition, n, give
     text = f"""g (float[2] x, int64 n, bool go) => (float[2] y) <bool yes = {{1}}> {{
         y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
             {condition}
-            r = Add (a, a)
-        }}>
-    }}"""
+            r = Add (a, a) }}> }}"""
     result = straighten().run(as_model(text)).model
     assert body_ops(result) == ["Add"]
     body = result.graph.node[0].attribute[0].g
@@ -97,8 +88,7 @@ def test_a_condition_that_always_holds_is_given_on_as_it_came(condition, n, give
 def test_a_condition_of_another_shape_is_given_on_as_it_came():
     text = """g (float[2] x, int64 n) => (float[2] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool[1] c2, float[2] r)
-            <bool[1] c2 = {1}> { r = Add (a, a) }>
-    }"""
+            <bool[1] c2 = {1}> { r = Add (a, a) }> }"""
     result = straighten().run(as_model(text)).model
     onnx.checker.check_model(result, full_check=True)
     assert_equal_outputs(text, result, {"x": FEED["x"], "n": np.array(2)})
@@ -119,15 +109,13 @@ def test_outputs_on_which_both_branches_agree():
             y, v = If (q) <
                 then_branch = t () => (float[2] u, float[2] p) { u = Neg (x) p = Identity (x) },
                 else_branch = e () => (float[2] v, float[2] r) { v = Relu (x) r = Identity (x) }>
-            z = Abs (v)
-        }""",
+            z = Abs (v) }""",
         """g (float[2] x, bool q) => (float[2] y, float[2] z) {
             y, v = If (q) <
                 then_branch = t () => (float[2] u, float[2] p) { u = Neg (x) p = Identity (x) },
                 else_branch = e () => (float[2] v_1, float[2] r) { v_1 = Relu (x) r = Identity (x)
                     }>
-            z = Abs (x)
-        }""",
+            z = Abs (x) }""",
         [{"x": FEED["x"], "q": np.array(True)}],
     )
 
@@ -137,8 +125,7 @@ def test_equal_constants_of_both_branches(one, other, forwarded):
     text = f"""g (float x, bool q) => (float y) {{
         v = If (q) <then_branch = t () => (float u) {{ u = Constant <value_float = {one}> () }},
                     else_branch = e () => (float p) {{ p = Constant <value_float = {other}> () }}>
-        y = Div (x, v)
-    }}"""
+        y = Div (x, v) }}"""
     result = run_passes(text, ForwardInvariants())
     assert result.changed == forwarded
     for q in (False, True):
@@ -159,9 +146,7 @@ def test_sequences_as_outputs(opset, made):
         {"s = SequenceConstruct (x, x)" if made else ""}
         y, z = Loop (n, , s, x) <body = b (int64 i, bool c, seq(float[K]) a, float[2] w)
                                       => (bool c2, seq(float[K]) a, float[2] w2) {{
-            c2 = Identity (c) w2 = Neg (w)
-        }}>
-    }}"""
+            c2 = Identity (c) w2 = Neg (w) }}> }}"""
     model = as_model(text)
     result = straighten().run(model).model
     onnx.checker.check_model(result, full_check=True)
@@ -182,8 +167,7 @@ def test_invariants_through_a_function():
         }
         <domain: "local", opset_import: ["" : 17]> f (p, q, r) => (s, t, u, v) {
             s = Identity (q) t = Constant <value_floats = [3.0, 4.0]> () u = Neg (p) v = Identity
-                (p)
-        }"""
+                (p) }"""
     )
     result = run_passes(text, ForwardInvariants(), feeds=[FEED])
     nodes = {node.op_type: node for node in result.model.graph.node}
@@ -204,8 +188,7 @@ def test_a_constant_that_a_function_gives_out_decides():
             }>
         }
         <domain: "local", opset_import: ["" : 17]> f (p) => (q, n) {
-            q = Abs (p) k = Constant <value_int = 1> () n = Add (k, k)
-        }"""
+            q = Abs (p) k = Constant <value_int = 1> () n = Add (k, k) }"""
     )
     result = straighten().run(as_model(text))
     assert op_types(result.model) == ["f", "Neg", "Neg"]
@@ -218,9 +201,7 @@ def test_a_carried_value_that_is_read_and_given_back_behind_identities():
         y, v, u = Loop (n, , x, w, w) <body = b (int64 i, bool c, float[2] a, float[2] k,
             float[2] l) => (bool c2, float[2] r, float[2] k3, float[2] l2) {
             c2 = Identity (c) k2 = Identity (k) k3 = Identity (k2)
-            s = Add (a, k) l2 = Neg (l) r = Add (s, l)
-        }>
-    }"""
+            s = Add (a, k) l2 = Neg (l) r = Add (s, l) }> }"""
     result = run_passes(
         text, ForwardInvariants(), feeds=[{**FEED, "n": np.array(n)} for n in (0, 1, 3)]
     )
@@ -233,8 +214,7 @@ def test_a_carried_value_that_is_read_and_given_back_behind_identities():
 
 BRANCHES = """g (bool q%s) => (%s y) {
     y = If (q) <then_branch = t () => (u) { u = Constant <%s> () },
-                else_branch = e () => (v) { v = Constant <%s> () }>
-}"""
+                else_branch = e () => (v) { v = Constant <%s> () }> }"""
 
 
 @table(
@@ -268,9 +248,7 @@ def test_a_sequence_that_is_passed_on_keeps_its_identity():
         s = SequenceConstruct (x, x)
         y, t = Loop (n, , x, s) <body = b (int64 i, bool c, float[2] a, seq(float[2]) q)
                 => (bool c2, float[2] r, seq(float[2]) q2) {
-            c2 = Identity (c) e = SequenceAt (q, one) r = Add (a, e) q2 = Identity (q)
-        }>
-    }"""
+            c2 = Identity (c) e = SequenceAt (q, one) r = Add (a, e) q2 = Identity (q) }> }"""
     body = run_passes(text, ForwardInvariants()).model.graph.node[1].attribute[0].g
     read = next(node for node in body.node if node.op_type == "SequenceAt")
     assert list(read.input) == ["s", "one"]

@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from harness import HEAD, as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from loops import NEGATE, X, assert_unrolls, op_types
@@ -19,13 +18,10 @@ def test_carried_value():
         UnrollLoops(),
         """g (float[2] x) => (float[2] y) <int64 two = {2}> {
            y = Loop (two, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-              r = Neg (a)
-           }>
-        }""",
+              r = Neg (a) }> }""",
         """g (float[2] x) => (float[2] y) <int64 two = {2}> {
            r_0 = Neg (x)
-           y = Neg (r_0)
-        }""",
+           y = Neg (r_0) }""",
         [{"x": np.array([1, -2], np.float32)}],
     )
 
@@ -36,17 +32,14 @@ def test_scan_output():
         """g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1}> {
            y, s = Loop (two, yes, x) <body = b (int64 i, bool c, float[2] a)
                                              => (bool c, float[2] r, float[2] r) {
-              r = Neg (a)
-           }>
-        }""",
+              r = Neg (a) }> }""",
         """g (float[2] x) => (float[2] y, float[2,2] s) <int64 two = {2}, bool yes = {1},
                                                       int64[1] axes = {0}> {
            r_0 = Neg (x)
            y = Neg (r_0)
            r_0_row = Unsqueeze (r_0, axes)
            r_1_row = Unsqueeze (y, axes)
-           s = Concat <axis = 0> (r_0_row, r_1_row)
-        }""",
+           s = Concat <axis = 0> (r_0_row, r_1_row) }""",
         [{"x": np.array([1, -2], np.float32)}],
     )
 
@@ -56,9 +49,7 @@ def test_run_time_trip_count_is_kept():
         UnrollLoops(),
         """g (float[2] x, int64 n) => (float[2] y) {
            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-              r = Neg (a)
-           }>
-        }""",
+              r = Neg (a) }> }""",
         "trip count depends on input 'n'; decide it with --set n=...",
     )
 
@@ -69,9 +60,7 @@ def test_over_budget_is_kept(limit):
         UnrollLoops(**limit),
         """g (float[2] x) => (float[2] y) <int64 n = {5}> {
            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-              r = Neg (a)
-           }>
-        }""",
+              r = Neg (a) }> }""",
         next(iter(limit)),
     )
 
@@ -81,8 +70,7 @@ def test_no_iterations(decides):
     no = "no" if "no" in decides else ""
     model = assert_unrolls(
         f"""g (float[2] x) => (float[2] y, float[K,2] s) <{decides}> {{
-            y, s = Loop (n, {no}, x) {NEGATE_AND_KEEP}
-        }}""",
+            y, s = Loop (n, {no}, x) {NEGATE_AND_KEEP} }}""",
         X,
     )
     assert list(op_types(model.graph)) == ["Identity"]
@@ -92,8 +80,7 @@ def test_no_iterations(decides):
 def test_no_iterations_of_elements_with_a_symbolic_size():
     model = assert_unrolls("""g (float[N] x) => (float[N] y, float[K,M] s) <int64 n = {0}> {
             y, s = Loop (n, , x) <body = b (int64 i, bool c, float[N] a)
-                                       => (bool c, float[N] r, float[N] r) { r = Neg (a) }>
-        }""")
+                                       => (bool c, float[N] r, float[N] r) { r = Neg (a) }> }""")
     assert [tuple(t.dims) for t in model.graph.initializer] == [(0, 0)]
 
 
@@ -101,9 +88,7 @@ def test_no_iterations_of_elements_of_unknown_rank_are_kept():
     text = """g (float[2] x) => (float[2] y, float[K,2] s) <int64 n = {0}> {
             y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                                        => (bool c2, float[2] r, t) {
-                c2 = Identity (c) r = Neg (a) t = com.microsoft.Strange (a)
-            }>
-        }"""
+                c2 = Identity (c) r = Neg (a) t = com.microsoft.Strange (a) }> }"""
     result = Pipeline([UnrollLoops()]).run(as_model(text))
     assert not result.changed
     assert "the sizes of its scan output 't' are not certain" in result.kept[0].reason
@@ -139,9 +124,7 @@ def test_no_iterations_of_elements_of_the_sizes_that_the_body_tells(inputs, outp
     """Not those of what is carried into it, in the reference and in onnxruntime."""
     text = f"""g (float[2] x) => (float[2] y, t) <int64 n = {{0}}> {{
         y, t = Loop (n, , x) <body = b (int64 i, bool c, {inputs}) => (bool c2, r, {output}) {{
-            c2 = Identity (c) r = Neg (a) s = Add (a, a)
-        }}>
-    }}"""
+            c2 = Identity (c) r = Neg (a) s = Add (a, a) }}> }}"""
     result = Pipeline([UnrollLoops()]).run(as_model(text))
     assert [tuple(t.dims) for t in result.model.graph.initializer][1:] == [shape]
     assert open_session(as_model(text)).run(None, X)[1].shape == shape
@@ -157,9 +140,7 @@ def test_the_body_sees_number_and_condition_in_the_rank_that_it_declares(rank):
             y, s = Loop (n, yes, x)
                 <body = b (int64{rank} i, bool{rank} c, float[2] a)
                        => (bool{rank} c2, float[2] r, int64{rank} j) {{
-                    c2 = Identity (c) r = Neg (a) j = Identity (i)
-                }}>
-        }}""",
+                    c2 = Identity (c) r = Neg (a) j = Identity (i) }}> }}""",
         X,
     )
     assert "Concat" not in op_types(model.graph)
@@ -167,8 +148,7 @@ def test_the_body_sees_number_and_condition_in_the_rank_that_it_declares(rank):
 
 def test_an_initializer_that_callers_may_override_decides_nothing():
     text = f"""g (float[2] x, int64 n) => (float[2] y) <int64 n = {{2}}> {{
-        y = Loop (n, , x) {NEGATE}
-    }}"""
+        y = Loop (n, , x) {NEGATE} }}"""
     assert_keeps(UnrollLoops(), text, "'n', an initializer that callers may override")
     assert_unrolls(text, X, head='<ir_version: 3, opset_import: ["" : 11]>\n')
 
@@ -181,8 +161,7 @@ def test_outputs_of_a_body_in_any_form():
             p, q, s, t, u, v = Loop (n, , x, y)
                 <body = b (int64 i, bool c, float[2] a, float[2] b)
                        => (bool c, float[2] b, float[2] a, float[2] a, float[2] a, int64 i, bool
-                           c) {}>
-        }""",
+                           c) {}> }""",
         head=HEAD,
     )
     feed = {"x": np.array([1, 2], np.float32), "y": np.array([3, 4], np.float32)}
@@ -201,8 +180,7 @@ def test_a_graph_output_twice_and_a_graph_input_as_output():
                                                                               int64 m = {{2}}> {{
             p = Loop (n, , x) {NEGATE}
             q = Identity (p)
-            y = Loop (m, , w) {NEGATE}
-        }}""",
+            y = Loop (m, , w) {NEGATE} }}""",
         {**X, "w": np.array([3, 4], np.float32)},
     )
     assert [o.name for o in model.graph.output] == ["p", "q", "y"]
@@ -211,8 +189,7 @@ def test_a_graph_output_twice_and_a_graph_input_as_output():
 def test_omitted_and_unused_outputs():
     assert_unrolls(
         f"""g (float[2] x) => (float[K,2] s) <int64 n = {{2}}> {{
-            , s = Loop (n, , x) {NEGATE_AND_KEEP}
-        }}""",
+            , s = Loop (n, , x) {NEGATE_AND_KEEP} }}""",
         X,
     )
 
@@ -221,9 +198,7 @@ def test_carried_shape_that_changes():
     model = assert_unrolls("""g (float[2] x) => (float[K] y) <int64 n = {3}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[K] a) => (bool c, float[L] r)
                     <float[4] d> {
-                d = Concat <axis = 0> (a, x) r = Neg (d)
-            }>
-        }""")
+                d = Concat <axis = 0> (a, x) r = Neg (d) }> }""")
     np.testing.assert_array_equal(reference.run(model, X)[0].shape, [8])
 
 
@@ -233,9 +208,7 @@ def test_declared_shapes_of_inner_bodies_do_not_outlive_the_loop():
                 d = Concat <axis = 0> (a, x)
                 r = If (q) <
                     then_branch = t () => (float[4] u) <float[4] w> { w = Neg (d) u = Relu (w) },
-                    else_branch = e () => (float[4] v) { v = Relu (d) }>
-            }>
-        }"""
+                    else_branch = e () => (float[4] v) { v = Relu (d) }> }> }"""
     result = straighten().run(as_model(text)).model
     onnx.checker.check_model(result, full_check=True)
     assert_equal_outputs(result, result, {**X, "q": np.array(True)})
@@ -248,10 +221,7 @@ def test_inner_trip_count_from_the_outer_number():
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
                 r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2]
                     r1) {
-                    q = Add (a1, a) r1 = Sub (q, x)
-                }>
-            }>
-        }""",
+                    q = Add (a1, a) r1 = Sub (q, x) }> }> }""",
         X,
     )
     assert list(op_types(model.graph)).count("Sub") == 0 + 1 + 2 + 3
@@ -261,10 +231,7 @@ def test_strict_mode_asks_for_what_is_left_at_the_end():
     text = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
             r = Loop (i, , a) <body = d (int64 j, bool c1, float[2] a1) => (bool c1, float[2] r1) {
-                r1 = Neg (a1)
-            }>
-        }>
-    }"""
+                r1 = Neg (a1) }> }> }"""
     assert Pipeline([UnrollLoops()]).run(as_model(text), strict=True).kept == ()
 
 
@@ -282,21 +249,17 @@ def test_names_that_are_used_again():
             y1 = Loop (n, , y0) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
                 t = Add (a, a) r = Sub (t, x)
             }>
-            y = Neg (y1)
-        }""",
+            y = Neg (y1) }""",
         X,
     )
 
 
 def test_an_if_that_each_iteration_decides_has_a_remark_of_its_own():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2] x) => (float[2] y) <int64 n = {2}, int64 one = {1}> {
+    text = """g (float[2] x) => (float[2] y) <int64 n = {2}, int64 one = {1}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
             d = Identity (c) f = Less (i, one)
             r = If (f) <then_branch = t () => (float[2] u) { u = Neg (a) },
-                        else_branch = e () => (float[2] v) { v = Relu (a) }>
-        }>
-    }"""
+                        else_branch = e () => (float[2] v) { v = Relu (a) }> }> }"""
     result = run_passes(text, UnrollLoops())
     said = {r.op_type: r.reason for r in result.remarks if r.action == "rewritten"}
     assert said == {"Loop": "unrolled, 2 iterations", "If": "decided on each iteration"}
@@ -304,8 +267,7 @@ def test_an_if_that_each_iteration_decides_has_a_remark_of_its_own():
 
 @pytest.mark.parametrize(("iterations", "pays"), [(1, True), (2, True), (20, False)])
 def test_copies_that_load_slower_are_not_made_where_costs_count(iterations, pays):
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x) => (float[2] y) <int64 n = {{{iterations}}}, bool yes = {{1}}> {{
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{{iterations}}}, bool yes = {{1}}> {{
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
             c2 = Identity (c) r = Neg (a) }}> }}"""
     result = run_passes(text, UnrollLoops(costs="onnxruntime"))

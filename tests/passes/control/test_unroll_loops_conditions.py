@@ -18,9 +18,7 @@ def without_condition(kind):
         {{2}}> {{
         y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                                    => (bool c2, float[2] r, bool d) {{
-            {CONDITIONS[kind]} r = Neg (a) d = Identity (c)
-        }}>
-    }}"""
+            {CONDITIONS[kind]} r = Neg (a) d = Identity (c) }}> }}"""
 
 
 @pytest.mark.parametrize("kind", CONDITIONS)
@@ -41,9 +39,7 @@ def test_a_computed_condition_that_never_fails_is_not_ambiguous():
     assert_unrolls(
         """g (float[2] x) => (float[2] y) <int64 n = {3}, int64 nine = {9}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-                c2 = Less (i, nine) r = Neg (a)
-            }>
-        }""",
+                c2 = Less (i, nine) r = Neg (a) }> }""",
         X,
     )
 
@@ -67,9 +63,7 @@ def test_while_loop(most):
             y, k = Loop ({most}, yes, x, zero)
                 <body = b (int64 i, bool c, float[2] a, int64 k0)
                        => (bool c2, float[2] r, int64 k1) {{
-                    k1 = Add (k0, one) c2 = Less (k1, five) r = Neg (a)
-                }}>
-        }}""",
+                    k1 = Add (k0, one) c2 = Less (k1, five) r = Neg (a) }}> }}""",
         X,
     )
 
@@ -79,9 +73,7 @@ def test_an_unknown_maximum_may_end_a_while_loop_at_once():
         UnrollLoops(),
         """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
             y = Loop (m, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-                c2 = Identity (no) r = Neg (a)
-            }>
-        }""",
+                c2 = Identity (no) r = Neg (a) }> }""",
         "trip count depends on input 'm'",
     )
 
@@ -108,8 +100,7 @@ def test_a_condition_that_a_call_gives_beside_what_run_time_decides(size):
         n = Size (r)
         most = Cast <to = 1> (n)
         u = Add (t, e)
-        d = Less (u, most)
-    }}"""
+        d = Less (u, most) }}"""
     result = straighten().run(as_model(text))
     kinds = [node.op_type for node in result.model.graph.node if node.op_type != "Identity"]
     assert kinds == ["step"] * max(1, -(-size * 4 // 3))

@@ -26,9 +26,7 @@ def test_random_operators_keep_the_loop(body, function):
     text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio =
         {{0.5}}> {{
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
-            c2 = Identity (c) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) {body} }}> }}"""
     if function:
         text += f'<domain: "local", opset_import: ["" : 17]> f (a) => (r) {{ {function} }}'
     assert_keeps(UnrollLoops(), text, "it draws random numbers")
@@ -38,9 +36,7 @@ def test_dropout_that_does_not_train_is_not_random():
     assert_unrolls(
         """g (float[2] x) => (float[2] y) <int64 n = {2}, bool no = {0}, float ratio = {0.5}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-                r, mask = Dropout (a, ratio, no)
-            }>
-        }""",
+                r, mask = Dropout (a, ratio, no) }> }""",
         X,
     )
 
@@ -51,14 +47,11 @@ TRAINING = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" :
 def test_values_of_a_gradient_are_kept():
     outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
         y = Loop (n, , x) {NEGATE}
-        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)
-    }}"""
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x) }}"""
     inside = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
             c2 = Identity (c) q = Mul (a, a)
-            r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a)
-        }>
-    }"""
+            r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a) }> }"""
     for text, reason in ((outside, "named from outside"), (inside, "names tensors")):
         result = Pipeline([UnrollLoops()]).run(as_model(TRAINING + text))
         assert not result.changed
@@ -72,9 +65,7 @@ def test_sequences(opset):
         s = SequenceConstruct (x)
         y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K])
             r) {{
-            c2 = Identity (c) r = SequenceInsert (a, x)
-        }}>
-    }}"""
+            c2 = Identity (c) r = SequenceInsert (a, x) }}> }}"""
     assert_unrolls(carried.format(n=2), X, head=head)
     assert_unrolls(carried.format(n=0), X, head=head)
     given = carried.replace("float[2] x)", "float[2] x, seq(float[K]) s)").replace(
@@ -95,9 +86,7 @@ def test_one_sequence_as_two_outputs(opset):
         s = SequenceConstruct (x)
         y, z = Loop (n, , s, s) <body = b (int64 i, bool c, seq(float[K]) a, seq(float[K]) b)
                                      => (bool c2, seq(float[K]) r, seq(float[K]) r) {
-            c2 = Identity (c) r = SequenceInsert (a, x)
-        }>
-    }"""
+            c2 = Identity (c) r = SequenceInsert (a, x) }> }"""
     if opset == 13:
         assert_keeps(UnrollLoops(), head + text, "no Identity can name in opset 13")
     else:
@@ -114,8 +103,7 @@ def test_optionals():
                     r) {
                     c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w)
                 }>
-            y = OptionalGetElement (p)
-        }""",
+            y = OptionalGetElement (p) }""",
         X,
     )
 
@@ -124,9 +112,7 @@ def test_a_node_that_would_fail_is_not_run_by_a_loop_without_iterations():
     assert_unrolls(
         """g (float[2] x) => (float[2] y) <int64 n = {0}, float[1] w = {1}, int64[1] five = {5}> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-                k = Gather (w, five) r = Add (a, k)
-            }>
-        }""",
+                k = Gather (w, five) r = Add (a, k) }> }""",
         X,
     )
 
@@ -134,8 +120,7 @@ def test_a_node_that_would_fail_is_not_run_by_a_loop_without_iterations():
 def test_a_budget_is_counted_over_all_loops_and_before_anything_is_copied():
     loops = "".join(f"y{k} = Loop (n, , x) {NEGATE} " for k in range(3))
     text = f"""{HEAD}g (float[2] x) => (float[2] y) <int64 n = {{4}}> {{
-        {loops} z = Add (y0, y1) y = Add (z, y2)
-    }}"""
+        {loops} z = Add (y0, y1) y = Add (z, y2) }}"""
     result = Pipeline([UnrollLoops(max_nodes=12)]).run(as_model(text))
     assert len(result.kept) == 1
     assert "over max_nodes=12" in result.kept[0].reason
@@ -149,9 +134,7 @@ def test_a_weight_is_shared_by_all_copies():
         """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
             y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256]
                 r) {
-                r = MatMul (a, w)
-            }>
-        }"""
+                r = MatMul (a, w) }> }"""
     )
     del model.graph.initializer[:]
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(40, np.int64), "n"))
@@ -167,9 +150,7 @@ WHILE = """g (float[2] x) => (float[2] y, int64 last)
     <int64 zero = {0}, int64 one = {1}, int64 four = {5}, bool yes = {1}> {
     y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 k)
                                      => (bool c2, float[2] r, int64 k2) {
-        k2 = Add (k, one) r = Neg (a) c2 = Less (k2, four)
-    }>
-}"""
+        k2 = Add (k, one) r = Neg (a) c2 = Less (k2, four) }> }"""
 BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int64[1] five = {6}> {
     y, last = Loop (, yes, x, x) <body = b (int64 i, bool c, float[2] a, float[N] k)
                                   => (bool c2, float[2] r, float[M] k2) {
@@ -210,8 +191,7 @@ def test_a_condition_is_not_computed_for_more_iterations_than_one_too_many():
 
 ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
     y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[2] r) {
-        d = Identity (c) r = Neg (x) }>
-}"""
+        d = Identity (c) r = Neg (x) }> }"""
 
 
 @table(

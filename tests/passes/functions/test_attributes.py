@@ -19,26 +19,22 @@ LIST = np.arange(6, dtype=np.float32).reshape(2, 3)
 CONCAT = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   s = SequenceConstruct (a, b)
-  y = ConcatFromSequence <axis: int = @d> (s)
-}"""
+  y = ConcatFromSequence <axis: int = @d> (s) }"""
 NEW_AXIS = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   s = SequenceConstruct (a, b)
   x = ConcatFromSequence <axis = 0, new_axis: int = @d> (s)
   shape = Constant <value_ints = [3, 4]> ()
-  y = Reshape (x, shape)
-}"""
+  y = Reshape (x, shape) }"""
 SPLIT = """g (float[2, 3] a) => (float[N, M] y) { y = lib.f <CALL> (a) }
 FUNCTIONf <DEFAULT> (a) => (y) {
   s = SplitToSequence <axis: int = @d> (a)
   first = Constant <value_int = 0> ()
-  y = SequenceAt (s, first)
-}"""
+  y = SequenceAt (s, first) }"""
 SCAN = """g (float[2, 3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   y = Scan <num_scan_inputs = 2, scan_input_axes: ints = @d, body = b
-    (float[K] r, float[K] s) => (float[K] t) { t = Add (r, s) }> (a, b)
-}"""
+    (float[K] r, float[K] s) => (float[K] t) { t = Add (r, s) }> (a, b) }"""
 COUNT = """g (float[3] a, float[2, 3] b) => (float[N, M] y) { y = lib.f <CALL> (a, b) }
 FUNCTIONf <DEFAULT> (a, b) => (y) {
   u, y = Scan <num_scan_inputs: int = @d, body = b
@@ -51,9 +47,7 @@ FUNCTIONf <DEFAULT> (a) => (y) {
   y = Loop (n, t, a) <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {
     c2 = Identity (c)
     k = Cast <to: int = @d> (i)
-    s2 = Add (s, k)
-  }>
-}"""
+    s2 = Add (s, k) }> }"""
 CASES = [
     (CONCAT, "d = 1", "d"),
     (CONCAT, "", "d: int = 1"),

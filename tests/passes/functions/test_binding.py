@@ -83,8 +83,7 @@ def test_inputs_that_are_left_out_are_absent_for_whoever_read_them():
     text = """f (a, low, high) => (r) {
         yes = Constant <value = bool {1}> ()
         r = If (yes) <then_branch = t () => (p) { p = Clip (a, low, high) },
-                      else_branch = e () => (q) { q = Clip (a, high, low) }>
-    }"""
+                      else_branch = e () => (q) { q = Clip (a, high, low) }> }"""
     node = bound(loaded("g (float[2] x) => (y) { y = local.f (x) }", text)).graph.nodes()[-1]
     for name in ("then_branch", "else_branch"):
         (clip,) = node.body(name).nodes()

@@ -1,5 +1,4 @@
 import onnx
-import onnx.parser
 from straightline.passes import EliminateDeadFunctions, Pipeline
 
 MODEL = """<ir_version: 8, opset_import: ["" : 18, "local" : 1]>

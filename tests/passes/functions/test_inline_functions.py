@@ -23,14 +23,12 @@ def test_a_constant_argument_decides():
         InlineFunctions(),
         HEAD
         + """g (float[2] x) => (float[2] y) <bool yes = {1}> {
-           y = local.choose (x, yes)
-        }"""
+           y = local.choose (x, yes) }"""
         + CHOOSE,
         HEAD
         + """g (float[2] x) => (float[2] y) <bool yes = {1}> {
            h_y = Neg (x)
-           y = Exp (h_y)
-        }""",
+           y = Exp (h_y) }""",
         [X],
     )
 
@@ -59,8 +57,7 @@ def test_the_text_of_a_kept_function_is_as_before():
 def test_only_an_input_of_the_model_can_be_set():
     text = """g (float[2] x, bool c) => (float[2] y) {
        d = Not (c)
-       y = local.choose (x, d)
-    }"""
+       y = local.choose (x, d) }"""
     (remark,) = run_passes(HEAD + text + CHOOSE, InlineFunctions()).kept
     assert remark.reason.endswith("its condition depends on input 'd'")
 
@@ -70,8 +67,7 @@ def test_each_call_is_judged_by_itself():
         """g (float[2] x, bool c) => (float[2] y) <bool no = {0}> {
            u = local.choose (x, c)
            v = local.choose (u, no)
-           y = local.choose (v, no)
-        }"""
+           y = local.choose (v, no) }"""
         + CHOOSE
     )
     result = run_passes(
@@ -89,8 +85,7 @@ NESTED = (
     + """outer (a, c) => (r) {
        b = Not (c)
        u = local.choose (a, b)
-       r = Neg (u)
-    }"""
+       r = Neg (u) }"""
     + CHOOSE
 )
 
@@ -111,8 +106,7 @@ def test_a_call_that_decides_inside_a_function():
            one = Constant <value_int = 1> ()
            yes = Cast <to = 9> (one)
            u = local.choose (a, yes)
-           r = Neg (u)
-        }"""
+           r = Neg (u) }"""
         + CHOOSE
     )
     model, _ = straightened(text)
@@ -126,9 +120,7 @@ def test_a_call_in_a_body():
         """g (float[2] x, bool c) => (float[2] y) <bool yes = {1}> {
            y = If (c) <
               then_branch = t () => (float[2] p) { p = local.choose (x, yes) },
-              else_branch = e () => (float[2] q) { q = Neg (x) }
-           >
-        }"""
+              else_branch = e () => (float[2] q) { q = Neg (x) } > }"""
         + CHOOSE
     )
     result = run_passes(
@@ -147,9 +139,7 @@ def test_a_shape_decides():
            c = Equal (s, two)
            r = If (c) <
               then_branch = t () => (p) { p = Exp (a) },
-              else_branch = e () => (q) { q = Abs (a) }
-           >
-        }"""
+              else_branch = e () => (q) { q = Abs (a) } > }"""
     )
     model, _ = straightened(text)
     assert control_flow(model) == []
@@ -163,9 +153,7 @@ def test_a_decision_inside_a_function_needs_no_inlining():
         + """f (a) => (r) {
            n = Constant <value_int = 2> ()
            r = Loop (n, , a) <body = b (int64 i, bool c, float[N] s) => (bool c, float[N] t) {
-              t = Neg (s)
-           }>
-        }"""
+              t = Neg (s) }> }"""
     )
     assert_keeps(InlineFunctions(), text, "would resolve no control flow")
     model, _ = straightened(text)
@@ -244,8 +232,7 @@ def test_sizes_with_one_name_in_two_calls_may_differ():
     text = HEAD + (
         """g (float[2] x, float[3] z) => (float[2] y, float[3] w) {
            y = local.times <k = 2> (x)
-           w = local.times <k = 2> (z)
-        }"""
+           w = local.times <k = 2> (z) }"""
         + TIMES
     )
     result = run_passes(text, InlineFunctions())

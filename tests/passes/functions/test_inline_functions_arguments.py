@@ -57,9 +57,7 @@ def test_inputs_left_out_are_absent_inside_too():
            }>
            r = If (c) <
               then_branch = t () => (p) { p = Clip (l, low, high) },
-              else_branch = e () => (q) { q = Neg (l) }
-           >
-        }"""
+              else_branch = e () => (q) { q = Neg (l) } > }"""
     )
     result = run_passes(text, InlineFunctions(always=True))
     assert not result.model.functions
@@ -77,9 +75,7 @@ def test_an_input_left_out_but_given_out_is_kept():
         + """f (c, a, b) => (r, b) {
            r = If (c) <
               then_branch = t () => (p) { p = Exp (a) },
-              else_branch = e () => (q) { q = Abs (a) }
-           >
-        }"""
+              else_branch = e () => (q) { q = Abs (a) } > }"""
     )
     loaded = ir.load(as_model(text))
     result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
@@ -91,16 +87,13 @@ def test_omitted_outputs_and_inputs_given_out():
     text = HEAD + (
         """g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
            u, , y = local.f (x, yes)
-           z = Neg (u)
-        }"""
+           z = Neg (u) }"""
         + LOCAL
         + """f (a, c) => (a, k, r) {
            k = Abs (a)
            r = If (c) <
               then_branch = t () => (p) { p = Exp (k) },
-              else_branch = e () => (q) { q = Abs (k) }
-           >
-        }"""
+              else_branch = e () => (q) { q = Abs (k) } > }"""
     )
     result = run_passes(text, InlineFunctions())
     assert not result.model.functions

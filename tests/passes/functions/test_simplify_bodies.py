@@ -17,8 +17,7 @@ FEEDS = {"h": np.array([1, -2], np.float32), "x": np.ones((3, 2), np.float32)}
 def scan(body, out="float[2] r"):
     return f"""{HEAD}g (float[2] h, float[N, 2] x) => (float[2] y) {{
         y = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] e) => ({out}) {{ {body} }}>
-            (h, x)
-    }}"""
+            (h, x) }}"""
 
 
 def simplified(text):

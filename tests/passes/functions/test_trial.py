@@ -23,8 +23,7 @@ CHOOSE = """choose (a, c) => (r) {
     d = Not (b)
     e = Not (d)
     r = If (e) <then_branch = t () => (p) { p = Exp (a) },
-                else_branch = f () => (q) { q = Abs (a) }>
-}"""
+                else_branch = f () => (q) { q = Abs (a) }> }"""
 
 
 def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c", constants=""):
@@ -76,8 +75,7 @@ def test_constants_decide_each_call_by_itself():
 SIZED = """sized (a, n) => (r) {
     s = Shape (a)
     l = Loop (s, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
-    r = Identity (l)
-}"""
+    r = Identity (l) }"""
 
 
 def test_shapes_decide_each_call_by_itself():
@@ -201,8 +199,7 @@ def test_a_decision_inside_a_function_does_not_count():
     own = """own (a) => (r) {
         yes = Constant <value = bool {1}> ()
         r = If (yes) <then_branch = t () => (p) { p = Exp (a) },
-                      else_branch = e () => (q) { q = Abs (a) }>
-    }"""
+                      else_branch = e () => (q) { q = Abs (a) }> }"""
     assert (
         verdicts("y = local.own (x)", own)["y"] == "inlining it would resolve no control flow in it"
     )
@@ -230,8 +227,7 @@ def test_functions_that_do_not_change_are_searched_once(monkeypatch):
         s = ReduceSum <keepdims = 0> (m)
         b = Cast <to = 9> (s)
         y = If (b) <then_branch = t () => (u) { u = Neg (x) },
-                    else_branch = e () => (v) { v = Abs (x) }>
-    }"""
+                    else_branch = e () => (v) { v = Abs (x) }> }"""
     twice = "f{} (x) => (y) {{ a = local.f{} (x) y = local.f{} (a) }}"
     more = [twice.format(number, number - 1, number - 1) for number in range(1, 10)]
     verdicts("y = local.f9 (x)", first, *more, signature="float[2] x")

@@ -10,8 +10,7 @@ from vectorized import assert_same, numbers, untyped, vectorized
 def test_how_many_iterations(start, maximum):
     text = """g (int64 n, bool go) => (z) {
         z = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, int64 r) {
-            c2 = Identity (c) r = Mul (i, i) }>
-    }"""
+            c2 = Identity (c) r = Mul (i, i) }> }"""
     before = untyped(text)
     result = vectorized(before)
     assert "Loop" not in set(op_types(result.model.graph))
@@ -23,8 +22,7 @@ def test_the_number_of_iterations_changes_rank_in_the_form_that_exporters_write(
     """Compilers know Unsqueeze and Squeeze of a size; a Reshape is for what has any rank."""
     text = f"""g ({maximum}, float[3] x, bool go) => (float[?, 3] y) {{
         y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, float[3] r) {{
-            c2 = Identity (c) f = Cast <to = 1> (i) r = Add (x, f) }}>
-    }}"""
+            c2 = Identity (c) f = Cast <to = 1> (i) r = Add (x, f) }}> }}"""
     before = as_model(text)
     result = vectorized(before)
     assert ("Reshape" in op_types(result.model.graph)) == ("?" in maximum)
@@ -41,8 +39,7 @@ def test_axes_and_directions_of_a_scan(axis, out, backward):
         z = Scan <num_scan_inputs = 1, scan_input_axes = [{axis}], scan_output_axes = [{out}],
             scan_input_directions = [{backward}], scan_output_directions = [{1 - backward}],
             body = f (float[C] e) => (float[C] r) {{
-                k = ReduceSum <keepdims = 0> (e) r = Add (e, k) }}> (x)
-    }}"""
+                k = ReduceSum <keepdims = 0> (e) r = Add (e, k) }}> (x) }}"""
     before = as_model(text)
     result = vectorized(before)
     assert "Scan" not in set(op_types(result.model.graph)), result.remarks
@@ -70,8 +67,7 @@ def test_a_negative_number_of_iterations_reads_no_rows(maximum):
     """onnxruntime reads a Gather by a Range as a Slice, where -1 is the last row."""
     text = """g (int64 n, float[4, 2] x) => (float[?, 2] y) <bool yes = {1}> {
         y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] r) {
-            c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
-    }"""
+            c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }"""
     before = as_model(text)
     made = vectorized(before).model
     assert "Loop" not in set(op_types(made.graph))

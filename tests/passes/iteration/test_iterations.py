@@ -41,8 +41,7 @@ def test_sizes_that_nothing_declares_are_none_without_iterations():
     """Where the body says no size a Loop gives 0 at no iterations, though there would be others."""
     text = """g (float[N, K] x, int64 n) => (float[?, ?] z) <bool yes = {1}> {
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[?] r) {
-            c2 = Identity (c) e = Gather (x, i) r = Neg (e) }>
-    }"""
+            c2 = Identity (c) e = Gather (x, i) r = Neg (e) }> }"""
     before = as_model(text)
     result = vectorized(before)
     assert "Loop" not in set(op_types(result.model.graph)), result.remarks
@@ -57,8 +56,7 @@ def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
     text = """g (float[3, 4] x, int64 n) => (float[3, 4] v, float[?, ?, ?] z) <bool yes = {1}> {
         v, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[A, B] a)
                 => (bool c2, float[A, B] r, float[A, B] s) {
-            c2 = Identity (c) r = Tanh (a) s = Exp (r) }>
-    }"""
+            c2 = Identity (c) r = Tanh (a) s = Exp (r) }> }"""
     before = as_model(text)
     result = vectorized(before)
     assert "Exp" in set(op_types(result.model.graph)), "computed at once"

@@ -8,15 +8,13 @@ from tables import table
 LOOP = """g (int64 n, bool go, float[3] x, float[2] u) => (float[3] y, float[?, 2] z) {
     y, q, z, h = Loop (n, go, x, x) <body = b (int64 i, bool c, float[3] a, float[3] d)
             => (bool c2, float[3] e, float[3] f, float[2] r, float[2] s) {
-        c2 = Identity (c) e = Neg (a) f = Exp (d) r = Neg (u) s = Exp (u) }>
-}"""
+        c2 = Identity (c) e = Neg (a) f = Exp (d) r = Neg (u) s = Exp (u) }> }"""
 SCAN = """g (float[3] x, float[3, N] s, float[N, 3] t) => (float[3] y, float[2, ?] z) {
     y, z = Scan <num_scan_inputs = 2, scan_input_axes = [-1, 0], scan_input_directions = [0, 1],
             scan_output_axes = [1, 0], scan_output_directions = [1, 0],
             body = b (float[3] a, float[3] e, float[3] f) => (float[3] o, float[2] r, float[3] k) {
         o = Add (a, e) k = Exp (f) i = Constant <value_ints = [0, 1]> () r = Gather (f, i)
-    }> (x, s, t)
-}"""
+    }> (x, s, t) }"""
 
 
 def first(text, head=HEAD):

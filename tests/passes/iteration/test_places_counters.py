@@ -25,8 +25,7 @@ def test_states_that_are_none(state):
     type_, initial, body = STATES[state]
     text = f"""g (int64 n) => ({type_} last, z) <{type_} first = {initial}> {{
         last, z = Loop (n, , first) <body = b (int64 i, bool c, {type_} s)
-                => (bool c2, {type_} s2, {type_} t) {{ c2 = Identity (c) {body} }}>
-    }}"""
+                => (bool c2, {type_} s2, {type_} t) {{ c2 = Identity (c) {body} }}> }}"""
     before = untyped(text)
     result = vectorized(before)
     assert "Loop" not in set(op_types(result.model.graph)), result.remarks
@@ -41,8 +40,7 @@ def test_states_that_hand_on_to_each_other():
     text = """g (int64 n) => (int64 p, int64 q, z) <int64 one = {7}, int64 two = {9}> {
         p, q, z = Loop (n, , one, two) <body = b (int64 i, bool c, int64 s, int64 t)
                 => (bool c2, int64 s2, int64 t2, int64 r) {
-            c2 = Identity (c) s2 = Mul (i, i) t2 = Identity (s) r = Add (s, t) }>
-    }"""
+            c2 = Identity (c) s2 = Mul (i, i) t2 = Identity (s) r = Add (s, t) }> }"""
     before = untyped(text)
     result = vectorized(before)
     assert "Loop" not in set(op_types(result.model.graph)), result.remarks

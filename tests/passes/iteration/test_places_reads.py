@@ -17,8 +17,7 @@ def found(body, what=element_reads):
         t, v, y = Loop (m, yes, two, two, s) <body = b
                 (int64 i, bool c, int64 u, int64 d, float[3] a)
                 => (bool c2, int64 u2, int64 d2, float[3] r) {{
-            c2 = Identity (c) u2 = Add (one, u) d2 = Sub (d, one) {body} }}>
-    }}"""
+            c2 = Identity (c) u2 = Add (one, u) d2 = Sub (d, one) {body} }}> }}"""
     model = ir.load(as_model(text))
     node = next(n for n in model.graph.nodes() if n.is_op("Loop"))
     return what(read(node), ShapeInference(model))

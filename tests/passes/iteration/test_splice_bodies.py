@@ -7,8 +7,7 @@ from straightline.passes.iteration.splice import all_labels, clean, set_own_outp
 TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
     y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)
         <float[3] k = {1, 2, 3}, float[3] l = {4, 5, 6}> {
-        u = Neg (w) v = Exp (u) r = Add (e, k) q = Sub (e, w) }> (x)
-}"""
+        u = Neg (w) v = Exp (u) r = Add (e, k) q = Sub (e, w) }> (x) }"""
 
 
 def body():

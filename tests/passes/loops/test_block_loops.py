@@ -23,8 +23,7 @@ def test_rows_of_fixed_size():
                 e = Gather <axis = 0> (x, places_2)
                 e_lifted = Unsqueeze (e, axes_1) d = Sub (w, e_lifted)
                 r = ReduceMax <keepdims = 0, axes = [1, 2]> (d) holds_2 = Identity (holds_1) }>
-            y_blocks_1 = Reshape (y_blocks, k_4) y = Slice (y_blocks_1, axes, vector, axes)
-        }""",
+            y_blocks_1 = Reshape (y_blocks, k_4) y = Slice (y_blocks_1, axes, vector, axes) }""",
         [pairs(9)],
     )
 

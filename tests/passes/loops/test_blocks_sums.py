@@ -51,8 +51,7 @@ def test_a_sum():
                 end = Min (stop, count) places = Range (start, end, k)
                 e = Gather <axis = 0> (x, places) e_lifted = Unsqueeze (e, axes_2)
                 v = Mul (w, e_lifted) v_1 = ReduceSum <keepdims = 0> (v, axes_1)
-                t = Add (s, v_1) holds_2 = Identity (holds_1) }>
-        }""",
+                t = Add (s, v_1) holds_2 = Identity (holds_1) }> }""",
     )
 
 

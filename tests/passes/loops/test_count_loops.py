@@ -28,9 +28,7 @@ def loop(condition, before="start", step=1, kind="int32", start="s", bound="n", 
                 => (bool d, {kind} j, int64 v, float q)
                 <{kind} one = {{{step}}}, int64 more = {{1}}> {{
             j = Add (i, one) v = Add (u, more) q = Cast <to = 1> (k)
-            {condition.replace("J", "j").replace("END", bound)}
-        }}>
-    }}"""
+            {condition.replace("J", "j").replace("END", bound)} }}> }}"""
 
 
 def counted(text):
@@ -61,17 +59,13 @@ def test_the_counted_loop():
         go = Less (zero, n)
         i, y, p = Loop (, go, zero, x) <body = b (int64 k, bool c, int64 i, float[2] a)
                 => (bool d, int64 j, float[2] r, float q) <int64 one = {1}> {
-            j = Add (i, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n)
-        }>
-    }"""
+            j = Add (i, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n) }> }"""
     after = """g (int64 n, float[2] x) => (float[2] y, float[N] p)
             <int64 zero = {0}, bool holds = {1}> {
         go = Less (zero, n)
         i, y, p = Loop (n, holds, zero, x) <body = b (int64 k, bool c, int64 i_1, float[2] a)
                 => (bool c, int64 j, float[2] r, float q) <int64 one = {1}> {
-            j = Add (i_1, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n)
-        }>
-    }"""
+            j = Add (i_1, one) r = Neg (a) q = Cast <to = 1> (k) d = Less (j, n) }> }"""
     feeds = [{"n": np.array(n), "x": np.ones(2, np.float32)} for n in (-1, 0, 1, 4)]
     assert_rewrites(CountLoops(), before, after, feeds)
 
@@ -326,9 +320,7 @@ def test_a_map_of_tf2onnx_is_left_without_iterations():
                 => (bool d, int32 j, float[2] r) <int32 one = {1}, int64[1] two = {2}> {
             j = Add (i, one) e = Gather (x, i) r, w = TopK (e, two)
             a = Cast <to = 1> (j) b1 = Cast <to = 1> (n) h = Less (a, b1)
-            p = Cast <to = 1> (k) l = Less (p, b1) d = And (l, h)
-        }>
-    }"""
+            p = Cast <to = 1> (k) l = Less (p, b1) d = And (l, h) }> }"""
     made = transform(as_model(text), "straighten").model
     assert not {"Loop", "Scan", "If"} & {node.op_type for node in made.graph.node}
     for size in (0, 1, 5):

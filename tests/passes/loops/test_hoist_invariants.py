@@ -27,9 +27,7 @@ def hoisted(text, *feeds):
 def loop(body, declared="", inputs="float[2] x, float[2] w, int64 n"):
     return f"""g ({inputs}) => (float[2] y) {declared} {{
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
-            c2 = Identity (c) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) {body} }}> }}"""
 
 
 def test_out_of_a_loop():
@@ -39,9 +37,7 @@ def test_out_of_a_loop():
         f = Neg (e)
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
             c2 = Identity (c)
-            r = Mul (a, f)
-        }>
-    }"""
+            r = Mul (a, f) }> }"""
     feeds = [{**FEED, "n": np.array(n)} for n in (0, 3)]
     assert_rewrites(HoistInvariants(), before, after, feeds)
 
@@ -64,8 +60,7 @@ def test_out_of_a_scan():
 UNCERTAIN = """g (float[4] w, float[{}] s, int64[1] l) => (float[a, b] z) <int64[1] o = {{0}}> {{
     z = Scan <num_scan_inputs = 1, body = b (float e) => (float[{}] t) {{
         p = Constant <value_ints = [-1, 2]> () c = Slice (w, o, l) k = Neg (c) r = Reshape (k, p)
-        v = Reshape (w, p) t = {} }}> (s)
-}}"""
+        v = Reshape (w, p) t = {} }}> (s) }}"""
 
 
 @table(
@@ -135,8 +130,7 @@ def test_a_scan_of_a_known_length_makes_an_iteration():
     text = """g (float[LENGTH, 2] s, int64[2] k, int64[2] m) => (float[?, 2] z) {
         z = Scan <num_scan_inputs = 1, body = b (float[2] e) => (float[2] t) {
             q = Div (k, m) f = Cast <to = 1> (q) t = Add (e, f)
-        }> (s)
-    }"""
+        }> (s) }"""
     assert hoisted(text.replace("LENGTH", "4"))[0] == ["Div", "Cast", "Scan"]
     assert hoisted(text.replace("LENGTH", "N"))[0] == ["Scan"]
     assert hoisted(text.replace("LENGTH", "0"))[0] == ["Scan"]
@@ -169,9 +163,7 @@ def test_invariant_outputs_of_the_body():
     text = """g (float[2] x, float[2] w, int64 n) => (float[2] y, float[?, 2] z) {
         y, z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                 => (bool c2, float[2] r, float[2] s) {
-            c2 = Identity (c) s = Exp (w) r = Add (a, s)
-        }>
-    }"""
+            c2 = Identity (c) s = Exp (w) r = Add (a, s) }> }"""
     outside, inside, _ = hoisted(text, *[{**FEED, "n": np.array(n)} for n in (0, 1, 3)])
     assert outside == ["Exp", "Loop"]
     assert sorted(inside) == ["Add", "Identity", "Identity"]
@@ -199,9 +191,7 @@ def test_sizes_that_scan_outputs_have_without_iterations():
     text = """g (float[2] x, float[2, 3] w, int64 n) => (float[2] y, float[?, ?, ?] z) {
         y, z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
                 => (bool c2, float[2] r, float s) {
-            c2 = Identity (c) e = Exp (w) r = Neg (a) s = Neg (e)
-        }>
-    }"""
+            c2 = Identity (c) e = Exp (w) r = Neg (a) s = Neg (e) }> }"""
     model = as_model(text)
     model.graph.node[0].attribute[0].g.output[2].type.tensor_type.ClearField("shape")
     feeds = {"x": FEED["x"], "w": np.ones((2, 3), np.float32)}

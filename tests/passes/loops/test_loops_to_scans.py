@@ -28,8 +28,7 @@ def loop(body, iterations="m", given=GIVEN, start="yes", number="int64 i", state
     return f"""g ({given}) => (float[3] y, float[?, 3] z) <bool yes = {{1}}, int64 zero = {{0}}> {{
         sh = Shape (x) m = Gather (sh, zero)
         y, z = Loop ({iterations}, {start}, s) <body = b ({number}, bool c, {state})
-                => (bool c2, float[3] r, float[3] q) {{ c2 = Identity (c) {body} }}>
-    }}"""
+                => (bool c2, float[3] r, float[3] q) {{ c2 = Identity (c) {body} }}> }}"""
 
 
 def feed(length, iterations=None):
@@ -60,9 +59,7 @@ def test_a_loop_over_all_rows():
                         }>
                 },
                 else_branch = none () => (float[3] a_1, float[?, 3] q_1) <float[0, 3] q_2 = {}> {
-                    a_1 = Identity (s) q_1 = Identity (q_2)
-                }>
-        }""",
+                    a_1 = Identity (s) q_1 = Identity (q_2) }> }""",
         [feed(length) for length in (0, 1, 5)],
     )
 
@@ -73,12 +70,10 @@ def test_iterations_that_are_certain_need_no_if():
         """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
             y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a)
                     => (bool c2, float[3] r) {
-                c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
-        }""",
+                c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }""",
         """g (float[3] s, float[4, 3] x) => (float[3] y) <bool yes = {1}, int64 four = {4}> {
             y = Scan (s, x) <num_scan_inputs = 1, body = b (float[3] a, float[3] x_element)
-                    => (float[3] r) { r = Add (a, x_element) }>
-        }""",
+                    => (float[3] r) { r = Add (a, x_element) }> }""",
         [{"s": numbers(3), "x": numbers(4, 3)}],
     )
 
@@ -207,8 +202,7 @@ def test_a_counter_is_a_number():
         sh = Shape (x) m = Gather (sh, zero)
         k, y = Loop (m, yes, zero, s) <body = b (int64 i, bool c, int64 t, float[3] a)
                 => (bool c2, int64 u, float[3] r) {
-            c2 = Identity (c) e = Gather (x, t) r = Sub (a, e) u = Add (t, one) }>
-    }"""
+            c2 = Identity (c) e = Gather (x, t) r = Sub (a, e) u = Add (t, one) }> }"""
     model = converted(text, [{"x": numbers(length, 3), "s": numbers(3)} for length in (0, 1, 5)])
     assert "Gather" not in inside(model)
 
@@ -250,8 +244,7 @@ def test_outputs_that_are_omitted():
     text = """g (float[3] s, float[N, 3] x, int64 n) => (float[?, 3] z) <bool yes = {1}> {
         , , z = Loop (n, yes, s, s) <body = b (int64 i, bool c, float[3] a, float[3] f)
                 => (bool c2, float[3] r, float[3] v, float[3] q) {
-            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) q = Neg (r) v = Add (f, r) }>
-    }"""
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) q = Neg (r) v = Add (f, r) }> }"""
     model = converted(text)
     for length in (0, 1, 5):
         fed = feed(length)
@@ -274,8 +267,7 @@ def test_a_table_of_the_body():
     text = """g (float[3] s, int64 n) => (float[3] y) <bool yes = {1}> {
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r)
             <float[2, 3] t = {1, 2, 3, 4, 5, 6}> {
-            c2 = Identity (c) e = Gather (t, i) r = Mul (a, e) }>
-    }"""
+            c2 = Identity (c) e = Gather (t, i) r = Mul (a, e) }> }"""
     model = converted(text, [{"s": numbers(3), "n": np.array(n)} for n in (0, 1, 2)])
     assert inside(model) == ["Mul"]
 
@@ -285,8 +277,7 @@ def test_empty_elements_along_another_axis():
     text = """g (float[B, N] x, float[B] s) => (float[B] y) <bool yes = {1}, int64 one = {1}> {
         sh = Shape (x) m = Gather (sh, one)
         y = Loop (m, yes, s) <body = b (int64 i, bool c, float[B] a) => (bool c2, float[B] r) {
-            c2 = Identity (c) e = Gather <axis = 1> (x, i) r = Add (a, e) }>
-    }"""
+            c2 = Identity (c) e = Gather <axis = 1> (x, i) r = Add (a, e) }> }"""
     shapes = ((0, 0), (0, 2), (2, 0), (2, 3))
     converted(text, [{"x": numbers(*shape), "s": numbers(shape[0])} for shape in shapes])
 
@@ -298,9 +289,7 @@ def test_an_inner_loop_goes_before_the_one_around_it():
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float a) => (bool c2, float r) {
             c2 = Identity (c) e = Gather (x, i)
             r = Loop (m, yes, a) <body = h (int64 j, bool d, float f) => (bool d2, float u) {
-                d2 = Identity (d) v = Gather (e, j) w = Mul (f, v) u = Add (w, v) }>
-        }>
-    }"""
+                d2 = Identity (d) v = Gather (e, j) w = Mul (f, v) u = Add (w, v) }> }> }"""
     result = run_passes(
         text,
         LoopsToScans(),
@@ -352,8 +341,7 @@ def test_an_initializer_that_callers_may_override_decides_nothing():
     text = """g (float[4, 3] x, float[3] s, int64 four) => (float[3] y)
         <bool yes = {1}, int64 four = {4}> {
         y = Loop (four, yes, s) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] r) {
-            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }>
-    }"""
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""
     model = converted(text)
     assert "Range" in op_types(model.graph) and "If" in op_types(model.graph)
     for iterations in (0, 2, 4):

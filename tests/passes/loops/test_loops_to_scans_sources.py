@@ -12,8 +12,7 @@ from tables import table
 
 TEXT = """g (float[N, 3] x, int64 n) => (float[?, 3] y) <bool yes = {1}> {
     y = Loop (n, yes) <body = b (int64[1] i, bool c) => (bool c2, float[3] r) {
-        c2 = Identity (c) r = Gather (x, i) }>
-}"""
+        c2 = Identity (c) r = Gather (x, i) }> }"""
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 

@@ -39,9 +39,7 @@ def test_attention():
             others = Where (finite, m_number, rows)
             sums = CumSum <exclusive = 0, reverse = 0> (others, axis)
             sums_1 = Pad (sums, pads) lost = Gather <axis = 0> (sums_1, end_2)
-            m_1 = Add (m, lost) o = Neg (m_1) r = Squeeze (o, k0)
-        }}>
-    }}"""
+            m_1 = Add (m, lost) o = Neg (m_1) r = Squeeze (o, k0) }}> }}"""
     assert_rewrites(MaskPrefixes(), before, after, list(feeds()))
 
 

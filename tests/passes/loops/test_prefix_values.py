@@ -16,9 +16,7 @@ def loop(body):
                 => (bool d, float[2, M, 2] t, float[2, 4] r) {{
             d = Identity (c) e = Gather (x, i) f = Reshape (e, split)
             q = Transpose <perm = [1, 0, 2]> (f) t = Concat <axis = 1> (s, q) {body}
-            h = Transpose <perm = [1, 0, 2]> (o) r = Reshape (h, flat)
-        }}>
-    }}"""
+            h = Transpose <perm = [1, 0, 2]> (o) r = Reshape (h, flat) }}> }}"""
 
 
 SOFT = "k = Transpose <perm = [0, 2, 1]> (t) p = MatMul (q, k) w = Softmax <axis = -1> (p) "

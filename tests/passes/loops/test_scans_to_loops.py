@@ -25,17 +25,14 @@ def test_a_scan_of_any_length():
     assert_rewrites(
         ScansToLoops(),
         f"""g (float[3] s, float[N, 3] x) => (float[3] y, float[N, 3] z) {{
-            y, z = Scan <num_scan_inputs = 1, {BODY}> (s, x)
-        }}""",
+            y, z = Scan <num_scan_inputs = 1, {BODY}> (s, x) }}""",
         """g (float[3] s, float[N, 3] x) => (float[3] y, float[N, 3] z)
             <int64 axis = {0}, bool holds = {1}> {
             x_shape = Shape (x)
             iterations = Gather (x_shape, axis)
             y, z = Loop (iterations, holds, s) <body = b (int64 i, bool holds_1, float[3] a)
                     => (bool holds_1, float[3] r, float[3] q) {
-                e = Gather <axis = 0> (x, i) r = Add (a, e) q = Neg (r)
-            }>
-        }""",
+                e = Gather <axis = 0> (x, i) r = Add (a, e) q = Neg (r) }> }""",
         [{"s": numbers(3), "x": numbers(length, 3)} for length in (0, 1, 5)],
     )
 
@@ -50,9 +47,7 @@ def test_a_known_length():
             bool holds = {1}> {
             z = Loop (iterations, holds) <body = b (int64 i, bool holds_1)
                     => (bool holds_1, float r) {
-                e = Gather <axis = 0> (x, i) r = Neg (e)
-            }>
-        }""",
+                e = Gather <axis = 0> (x, i) r = Neg (e) }> }""",
         [{"x": numbers(5)}],
     )
 
@@ -76,8 +71,7 @@ def test_axes_and_directions(taken, put, backward, filled):
             scan_output_directions = [{filled}, 1], body = b (float[3] a, e, float[K] f)
                 => (float[3] r, q, float p) {{
             h = ReduceMax <keepdims = 0> (e) j = ReduceSum <keepdims = 0> (f) k = Mul (a, h)
-            r = Add (k, j) q = Exp (e) p = ReduceMax <keepdims = 0> (r) }}> (s, x, w)
-    }}"""
+            r = Add (k, j) q = Exp (e) p = ReduceMax <keepdims = 0> (r) }}> (s, x, w) }}"""
     model = converted(text)
     for length in (1, 4):
         x = numbers(length, 2) if taken in (0, -2) else numbers(2, length)
@@ -90,8 +84,7 @@ def test_sizes_without_iterations_are_those_of_the_inputs():
         y, z, v = Scan <num_scan_inputs = 1, scan_output_axes = [1, 0, 0],
             scan_output_directions = [0, 1, 0], body = b (float[M] e)
                 => (float[M] r, float[K] q, float[2] p) {
-            r = Neg (e) q = Exp (w) p = Constant <value_floats = [1.0, 2.0]> () }> (x)
-    }"""
+            r = Neg (e) q = Exp (w) p = Constant <value_floats = [1.0, 2.0]> () }> (x) }"""
     converted(text, [{"x": numbers(length, 4), "w": numbers(6)} for length in (0, 1, 3)])
 
 
@@ -101,8 +94,7 @@ def test_outputs_that_are_inputs_of_the_body(given, back):
     text = f"""g (float[3] s, float[N, 3] x) => (float[3] y, float[N, 3] z) {{
         y, z = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] e)
                 => (float[3] {back}, float[3] {given}) {{
-            r = Add (a, e) s2 = Identity (s) }}> (s, x)
-    }}"""
+            r = Add (a, e) s2 = Identity (s) }}> (s, x) }}"""
     model = converted(text)
     for length in (0, 1, 5):
         fed = {"s": numbers(3), "x": numbers(length, 3)}
@@ -117,22 +109,19 @@ def test_inner_scans_and_what_they_capture():
                     => (float p, float o) {
                 k = Mul (u, v) p = Add (t, k) l = ReduceMax <keepdims = 0> (e)
                 o = Add (p, l) }> (one, a, w)
-        }> (w, x)
-    }"""
+        }> (w, x) }"""
     converted(text, [{"x": numbers(*s), "w": numbers(s[1])} for s in ((1, 1), (4, 3))])
 
 
 def test_outputs_that_are_omitted():
     text = f"""g (float[3] s, float[N, 3] x) => (float[N, 3] z) {{
-        , z = Scan <num_scan_inputs = 1, {BODY}> (s, x)
-    }}"""
+        , z = Scan <num_scan_inputs = 1, {BODY}> (s, x) }}"""
     converted(text, [{"s": numbers(3), "x": numbers(length, 3)} for length in (0, 1, 5)])
 
 
 def test_there_and_back():
     text = f"""g (float[3] s, float[4, 3] x) => (float[3] y, float[4, 3] z) {{
-        y, z = Scan <num_scan_inputs = 1, scan_input_directions = [1], {BODY}> (s, x)
-    }}"""
+        y, z = Scan <num_scan_inputs = 1, scan_input_directions = [1], {BODY}> (s, x) }}"""
     back = run_passes(converted(text), LoopsToScans()).model
     (scan,) = [node for node in back.graph.node if node.op_type == "Scan"]
     assert [(a.name, list(a.ints)) for a in scan.attribute if a.ints] == [
@@ -145,8 +134,7 @@ def test_there_and_back():
 def scan(declared, result):
     return f"""g (float[N, 3] x, {declared}) => (float[?, ?] z) {{
         z = Scan <num_scan_inputs = 1, scan_output_directions = [1],
-            body = b (float[3] e) => (q) {{ {result} }}> (x)
-    }}"""
+            body = b (float[3] e) => (q) {{ {result} }}> (x) }}"""
 
 
 @table(
@@ -167,16 +155,14 @@ def test_kept_scans_and_their_reasons(opset, text, reason):
 
 def test_an_initializer_that_callers_may_override_is_read_at_run_time():
     text = """g (float[N] x) => (float[N] z) <float[2] x = {1, 2}> {
-        z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x)
-    }"""
+        z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (x) }"""
     converted(text, [{"x": numbers(length)} for length in (0, 1, 4)])
 
 
 def test_iterations_without_a_state_and_with_an_unread_element():
     text = """g (float[N] x, float[N] u) => (float[N] z) {
         z = Scan <num_scan_inputs = 2, body = b (float e, float f) => (float r) { r = Neg (e) }>
-            (x, u)
-    }"""
+            (x, u) }"""
     model = converted(text)
     assert list(op_types(model.graph)).count("Gather") == 2  # of the length, and of one element
     assert_equal_outputs(text, model, {"x": numbers(3), "u": np.zeros(3, np.float32)})

@@ -21,14 +21,11 @@ def emitted(condition, step, kind="int32", start="s"):
         .replace("(h)", "(f)")
     )
     model = run_passes(
-        f"""<ir_version: 8, opset_import: ["" : 17]>
-        g ({kind} s, {kind} n) => (float[END] p) <{kind} three = {{3}}> {{
+        f"""g ({kind} s, {kind} n) => (float[END] p) <{kind} three = {{3}}> {{
             {asked}
             e, p = Loop (, go, {start}) <body = b (int64 k, bool c, {kind} i)
                     => (bool d, {kind} j, float q) <{kind} by = {{{step}}}> {{
-                j = Add (i, by) q = Cast <to = 1> (k) {condition}
-            }}>
-        }}""",
+                j = Add (i, by) q = Cast <to = 1> (k) {condition} }}> }}""",
         CountLoops(),
     ).model
     node = next(node for node in model.graph.node if node.op_type == "Loop")

@@ -16,9 +16,7 @@ def read(condition, before="go = Less (s, n)", step=1):
                     {before}
                     e, p = Loop (, go, s, n) <body = b (int64 t, bool c, int32 i, int32 m)
                             => (bool d, int32 j, int32 m2) <int32 step = {{{step}}}> {{
-                        j = Add (i, step) m2 = Identity (m) {condition}
-                    }}>
-                }}""")
+                        j = Add (i, step) m2 = Identity (m) {condition} }}> }}""")
         )
     )
     loop = next(iter(model.graph.nodes_of("Loop")))

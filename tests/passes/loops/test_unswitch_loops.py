@@ -21,9 +21,7 @@ def loop(condition="c", kind="bool", then="Add", otherwise="Max", after="r = Tan
             d2 = Identity (d) e = Gather (x, i)
             t = If ({condition}) <then_branch = f () => (float[3] p) {{ p = {then} (u, e) }},
                                  else_branch = g () => (float[3] q) {{ q = {otherwise} (u, e) }}>
-            {after}
-        }}>
-    }}"""
+            {after} }}> }}"""
 
 
 def test_the_unswitched_loop():
@@ -43,8 +41,7 @@ def test_the_unswitched_loop():
     after = f"""{HEAD}g (float[4, 3] x, int64 n, bool c) => (float[3] s, float[M, 3] y)
             {CONSTANTS} {{
         s, y = If (c) <then_branch = then_branch () {copied(1, 1, "")},
-                       else_branch = else_branch () {copied(0, 2, "_1")}>
-    }}"""
+                       else_branch = else_branch () {copied(0, 2, "_1")}> }}"""
     assert_rewrites(UnswitchLoops(), loop(), after, FEEDS)
 
 

@@ -23,8 +23,7 @@ TEXT = """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 
         then_branch = t () => (float[2] r) { r = Relu (h) },
         else_branch = f () => (float[2] s) { s = Neg (h) }
     >
-    y = Add (z, zero)
-}"""
+    y = Add (z, zero) }"""
 X = {"x": np.float32([1, -1])}
 
 

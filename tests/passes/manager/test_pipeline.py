@@ -87,8 +87,7 @@ def test_functions_keep_their_own_opset():
         + """g (float[2] x, bool q) => (float[2] y, float[K,2] s) { y, s = local.f (x) }
         <domain: "local", opset_import: ["" : 12]> f (x) => (y, s) {
             n = Constant <value = int64 {2}> ()
-            y, s = Loop (n, , x) <body = b (i, c, a) => (c, r, r) { r = Neg (a) }>
-        }"""
+            y, s = Loop (n, , x) <body = b (i, c, a) => (c, r, r) { r = Neg (a) }> }"""
     )
     model = Pipeline([UnrollLoops()]).run(as_model(text)).model
     function = model.functions[0]

@@ -27,16 +27,14 @@ def scan(
         {captured}
         y, z = Scan <num_scan_inputs = 1{more}, body = b ({states}, {inner}) => (float[5] a2, r) {{
             a2 = Identity (a) r = Neg ({element})
-        }}> (s, x)
-    }}"""
+        }}> (s, x) }}"""
 
 
 def scan_8(signature="float[B,L,3] x, float[B,5] s", element="e", inner="float[3] e"):
     return f"""g ({signature}) => (y, z) {{
         y, z = Scan <num_scan_inputs = 1, body = b (float[5] a, {inner}) => (float[5] a2, r) {{
             a2 = Identity (a) r = Neg ({element})
-        }}> (, s, x)
-    }}"""
+        }}> (, s, x) }}"""
 
 
 def named(sizes):

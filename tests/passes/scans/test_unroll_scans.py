@@ -35,8 +35,7 @@ def test_one_split_and_one_concat():
            r_1 = Neg (x_1_element)
            r_0_row = Unsqueeze (r_0, axes)
            r_1_row = Unsqueeze (r_1, axes)
-           y = Concat <axis = 0> (r_0_row, r_1_row)
-        }""",
+           y = Concat <axis = 0> (r_0_row, r_1_row) }""",
         [{"x": np.array([1, 2], np.float32)}],
     )
 
@@ -61,8 +60,7 @@ def test_axes_and_directions():
                         scan_input_directions = [1], scan_output_directions = [1],
                         body = b (float a, float[1] e) => (float r, float[1] q) {
               q = Add (a, e)
-              r = ReduceSum <keepdims = 0> (q) }> (s, x)
-        }""",
+              r = ReduceSum <keepdims = 0> (q) }> (s, x) }""",
         HEAD.replace("17", "12")
         + """g (float s, float[1,2] x) => (float f, float[1,2] y) {
            x_0, x_1 = Split <axis = -1, split = [1, 1]> (x)
@@ -74,8 +72,7 @@ def test_axes_and_directions():
            f = ReduceSum <keepdims = 0> (q_1)
            q_0_row = Unsqueeze <axes = [1]> (q_0)
            q_1_row = Unsqueeze <axes = [1]> (q_1)
-           y = Concat <axis = 1> (q_1_row, q_0_row)
-        }""",
+           y = Concat <axis = 1> (q_1_row, q_0_row) }""",
         [{"s": np.array(5, np.float32), "x": np.array([[1, 2]], np.float32)}],
     )
 
@@ -85,8 +82,7 @@ def test_short_rows_of_a_batch_are_filled_up():
         UnrollScans(),
         HEAD_8
         + f"""g (float[2,3] x) => (float[2,3] y) <int64[2] n = {{1, 2}}> {{
-           y = {NEG.replace("1,", "1, directions = [1],")} (n, x)
-        }}""",
+           y = {NEG.replace("1,", "1, directions = [1],")} (n, x) }}""",
         HEAD_8
         + """g (float[2,3] x) => (float[2,3] y)
         <int64[2] n = {1, 2}, float[1,2] zeros = {0, 0}, float[1,1] zeros_1 = {0}> {
@@ -104,8 +100,7 @@ def test_short_rows_of_a_batch_are_filled_up():
            r_1_1_row = Unsqueeze <axes = [0, 1]> (r_1_1)
            y_0 = Concat <axis = 1> (r_0_0_row, zeros)
            y_1 = Concat <axis = 1> (r_1_0_row, r_1_1_row, zeros_1)
-           y = Concat <axis = 0> (y_0, y_1)
-        }""",
+           y = Concat <axis = 0> (y_0, y_1) }""",
         [{"x": np.array([[1, 2, 3], [4, 5, 6]], np.float32)}],
     )
 

@@ -17,8 +17,7 @@ def scan_of(attributes, signature, version=9, used="e", body="float[3] a, float[
         as_model(f"""<ir_version: 8, opset_import: ["" : {version}]> g ({signature}) => (y, z) {{
             y, z = Scan <num_scan_inputs = 1{attributes}, body = b ({body}) => (float[3] a2, r) {{
                 a2 = Identity (a) r = Neg ({used})
-            }}> ({lens} s, x)
-        }}""")
+            }}> ({lens} s, x) }}""")
     )
     (node,) = model.graph.nodes()
     return model, read_scan(node, version), ScanShapes(node, version, ShapeInference(model))

@@ -16,11 +16,9 @@ def test_a_sequence_that_grows_becomes_one_concat():
            t = SequenceInsert (s, a)
            u = SequenceInsert (t, b)
            v = SequenceInsert (u, b, first)
-           y = ConcatFromSequence <axis = 0> (v)
-        }""",
+           y = ConcatFromSequence <axis = 0> (v) }""",
         """g (float[2] a, float[2] b) => (float[6] y) {
-           y = Concat <axis = 0> (b, a, b)
-        }""",
+           y = Concat <axis = 0> (b, a, b) }""",
         [TWO],
     )
 
@@ -29,13 +27,11 @@ def test_a_new_axis_takes_an_unsqueeze_each():
     lowers(
         """g (float[2] a, float[2] b) => (float[2,2] y) {
            s = SequenceConstruct (a, b)
-           y = ConcatFromSequence <axis = -1, new_axis = 1> (s)
-        }""",
+           y = ConcatFromSequence <axis = -1, new_axis = 1> (s) }""",
         """g (float[2] a, float[2] b) => (float[2,2] y) <int64[1] axes = {-1}> {
            a_row = Unsqueeze (a, axes)
            b_row = Unsqueeze (b, axes)
-           y = Concat <axis = -1> (a_row, b_row)
-        }""",
+           y = Concat <axis = -1> (a_row, b_row) }""",
         [TWO],
     )
 
@@ -48,13 +44,11 @@ def test_an_element_is_the_very_value():
            e = SequenceAt (s, last)
            y = Exp (e)
            t = SequenceErase (s)
-           z = ConcatFromSequence <axis = 0> (t)
-        }""",
+           z = ConcatFromSequence <axis = 0> (t) }""",
         """g (float[2] a, float[2] b) => (float[2] y, float[2] z) {
            n = Neg (a)
            y = Exp (n)
-           z = Identity (b)
-        }""",
+           z = Identity (b) }""",
         [TWO],
     )
 
@@ -64,8 +58,7 @@ def test_a_length_is_a_constant():
         HEAD
         + """g (float[2] a) => (int64 n) {
            s = SequenceConstruct (a, a)
-           n = SequenceLength (s)
-        }""",
+           n = SequenceLength (s) }""",
         *LOWER,
     )
     assert sequence_operators(result.model) == []
@@ -79,8 +72,7 @@ def test_positions_count_from_either_end(index):
            p0 = Squeeze (p)
            s = SequenceConstruct (a, b)
            t = SequenceInsert (s, c, p0)
-           y = ConcatFromSequence <axis = 0> (t)
-        }}"""
+           y = ConcatFromSequence <axis = 0> (t) }}"""
     )
     feeds = {**TWO, "c": np.array([9, 9], np.float32)}
     result = run_passes(text, FoldConstants(), *LOWER, feeds=[feeds])
@@ -93,15 +85,11 @@ def test_bodies_see_the_sequences_around_them():
            s = SequenceConstruct (a, b)
            y = If (c) <
               then_branch = t () => (float[2] r) { r = SequenceAt (s, one) },
-              else_branch = e () => (float[2] q) { q = Neg (a) }
-           >
-        }""",
+              else_branch = e () => (float[2] q) { q = Neg (a) } > }""",
         """g (float[2] a, float[2] b, bool c) => (float[2] y) {
            y = If (c) <
               then_branch = t () => (float[2] b_1) { b_1 = Identity (b) },
-              else_branch = e () => (float[2] q) { q = Neg (a) }
-           >
-        }""",
+              else_branch = e () => (float[2] q) { q = Neg (a) } > }""",
         [{**TWO, "c": np.array(c)} for c in (True, False)],
     )
 
@@ -117,16 +105,14 @@ def test_the_body_of_a_sequence_map_is_copied_for_each_element():
               x = Mul (w, r)
            }>
            y = ConcatFromSequence <axis = 0> (u)
-           z = ConcatFromSequence <axis = 0> (v)
-        }""",
+           z = ConcatFromSequence <axis = 0> (v) }""",
         """g (float[2] a, float[2] b) => (float[4] y, float[4] z) {
            w_0 = Sub (a, b)
            x_0 = Mul (w_0, a)
            w_1 = Sub (b, b)
            x_1 = Mul (w_1, a)
            y = Concat <axis = 0> (w_0, w_1)
-           z = Concat <axis = 0> (x_0, x_1)
-        }""",
+           z = Concat <axis = 0> (x_0, x_1) }""",
         [TWO],
     )
 
@@ -139,8 +125,7 @@ def test_sequence_maps_nest():
               i = SequenceMap (s) <body = n (float[2] q) => (float[2] r) { r = Sub (q, p) }>
               w = SequenceAt (i, one)
            }>
-           y = ConcatFromSequence <axis = 0> (u)
-        }"""
+           y = ConcatFromSequence <axis = 0> (u) }"""
     )
     result = run_passes(text, *LOWER, feeds=[TWO])
     assert sequence_operators(result.model) == []
@@ -151,8 +136,7 @@ def test_a_sequence_map_over_nothing_gives_nothing():
         """g (float[2] a) => (seq(float[2]) y, int64 n) {
            s = SequenceEmpty ()
            y = SequenceMap (s) <body = m (float[2] p) => (float[2] w) { w = Neg (p) }>
-           n = SequenceLength (y)
-        }"""
+           n = SequenceLength (y) }"""
     )
     result = run_passes(text, *LOWER, feeds=[{"a": TWO["a"]}])
     assert sequence_operators(result.model) == ["SequenceEmpty"]
@@ -162,17 +146,14 @@ def test_a_random_sequence_map_is_kept():
     text = """g (float[2] a) => (seq(float[2]) y) {
            s = SequenceConstruct (a, a)
            y = SequenceMap (s) <body = m (float[2] p) => (float[2] w) {
-              w = RandomNormalLike <seed = 1.0> (p)
-           }>
-        }"""
+              w = RandomNormalLike <seed = 1.0> (p) }> }"""
     assert_keeps(LowerSequences(), HEAD + text, "random numbers")
 
 
 def test_a_sequence_map_over_budget_is_kept():
     text = """g (float[2] a) => (seq(float[2]) y) {
            s = SequenceConstruct (a, a)
-           y = SequenceMap (s) <body = m (float[2] p) => (float[2] w) { w = Neg (p) }>
-        }"""
+           y = SequenceMap (s) <body = m (float[2] p) => (float[2] w) { w = Neg (p) }> }"""
     assert_keeps(LowerSequences(max_nodes=1), HEAD + text, "max_nodes=1")
 
 
@@ -183,11 +164,9 @@ def test_optionals():
            i = Identity (o)
            e = OptionalGetElement (i)
            y = Neg (e)
-           h = OptionalHasElement (o)
-        }""",
+           h = OptionalHasElement (o) }""",
         """g (float[2] a) => (float[2] y, bool h) <bool h = {1}> {
-           y = Neg (a)
-        }""",
+           y = Neg (a) }""",
         [{"a": TWO["a"]}],
     )
 
@@ -217,11 +196,9 @@ def test_an_optional_sequence():
            s = SequenceConstruct (a, b)
            o = Optional (s)
            t = OptionalGetElement (o)
-           y = ConcatFromSequence <axis = 0> (t)
-        }""",
+           y = ConcatFromSequence <axis = 0> (t) }""",
         """g (float[2] a, float[2] b) => (float[4] y) {
-           y = Concat <axis = 0> (a, b)
-        }""",
+           y = Concat <axis = 0> (a, b) }""",
         [TWO],
     )
 
@@ -240,8 +217,7 @@ def test_undecided_structure_is_kept(nodes, reason):
     text = f"""g (float[2] a, float[2] b, int64 p, seq(float[2]) q, optional(float[2]) r)
                => (float[2] y) <int64 two = {{2}}> {{
            s = SequenceConstruct (a, b)
-           {nodes}
-        }}"""
+           {nodes} }}"""
     result = run_passes(HEAD + text, LowerSequences())
     assert any(reason in remark.reason for remark in result.kept), result.kept
     left = [remark.op_type for remark in result.kept]
@@ -251,8 +227,7 @@ def test_undecided_structure_is_kept(nodes, reason):
 def test_a_sequence_that_is_an_output_stays():
     text = """g (float[2] a) => (seq(float[2]) t) {
            s = SequenceConstruct (a)
-           t = SequenceInsert (s, a)
-        }"""
+           t = SequenceInsert (s, a) }"""
     assert_keeps(LowerSequences(), HEAD + text, "the graph returns its sequence")
     assert_keeps(LowerSequences(), HEAD + text, "SequenceInsert 't' needs its sequence as a whole")
 
@@ -264,8 +239,7 @@ def test_a_sequence_that_a_loop_carries_stays():
                                      => (bool c, seq(float[2]) v) {
               v = SequenceInsert (u, a)
            }>
-           y = ConcatFromSequence <axis = 0> (t)
-        }"""
+           y = ConcatFromSequence <axis = 0> (t) }"""
     result = run_passes(HEAD + text, LowerSequences())
     assert not result.changed
     reasons = [remark.reason for remark in result.kept]
@@ -283,8 +257,7 @@ def test_an_unrolled_loop_over_a_sequence_becomes_straight_line():
               e = Add (a, f)
               v = SequenceInsert (u, e)
            }>
-           y = ConcatFromSequence <axis = 0> (t)
-        }"""
+           y = ConcatFromSequence <axis = 0> (t) }"""
     )
     result = run_passes(
         text, *parse_pipeline("unroll-loops").passes, *LOWER, feeds=[{"a": TWO["a"]}]

@@ -24,8 +24,7 @@ def test_splits(operator, declared, opset):
            s = {operator}
            e = SequenceAt (s, first)
            y = Flatten <axis = 0> (e)
-           n = SequenceLength (s)
-        }}""".replace("float[R] y", "float[1,R] y")
+           n = SequenceLength (s) }}""".replace("float[R] y", "float[1,R] y")
     result = run_passes(text, *LOWER, feeds=[{"x": np.arange(10, dtype=np.float32).reshape(2, 5)}])
     assert sequence_operators(result.model) == []
 
@@ -38,12 +37,10 @@ def test_a_split_is_made_once_and_only_where_a_part_is_used():
            y = SequenceAt (s, one)
            z = SequenceAt (s, zero)
            t = SplitToSequence (x)
-           n = SequenceLength (t)
-        }""",
+           n = SequenceLength (t) }""",
         """g (float[4] x) => (float[2] y, float[2] z, int64 n)
               <int64[2] sizes = {2, 2}, int64 n = {4}> {
-           z, y = Split <axis = 0> (x, sizes)
-        }""",
+           z, y = Split <axis = 0> (x, sizes) }""",
         [{"x": np.arange(4, dtype=np.float32)}],
     )
 
@@ -51,8 +48,7 @@ def test_a_split_is_made_once_and_only_where_a_part_is_used():
 def test_a_split_of_unknown_length_is_kept():
     text = """g (float[N] x) => (int64 n) {
            s = SplitToSequence (x)
-           n = SequenceLength (s)
-        }"""
+           n = SequenceLength (s) }"""
     assert_keeps(LowerSequences(), HEAD + text, "the length of axis 0 of 'x' is not known")
 
 
@@ -60,8 +56,7 @@ def test_given_sizes_need_no_known_length():
     text = HEAD + (
         """g (float[N] x) => (float[M] y) <int64[2] p = {1, 3}, int64 one = {1}> {
            s = SplitToSequence (x, p)
-           y = SequenceAt (s, one)
-        }"""
+           y = SequenceAt (s, one) }"""
     )
     result = run_passes(text, *LOWER, feeds=[{"x": np.arange(4, dtype=np.float32)}])
     assert sequence_operators(result.model) == []
@@ -73,11 +68,9 @@ def test_sizes_known_at_run_time_only():
         """g (float[N] x, int64[3] p) => (float[M] y, int64 n) <int64 one = {1}> {
            s = SplitToSequence (x, p)
            y = SequenceAt (s, one)
-           n = SequenceLength (s)
-        }""",
+           n = SequenceLength (s) }""",
         """g (float[N] x, int64[3] p) => (float[M] y, int64 n) <int64 n = {3}> {
-           s_0, y, s_2 = Split <axis = 0> (x, p)
-        }""",
+           s_0, y, s_2 = Split <axis = 0> (x, p) }""",
         [
             {"x": np.arange(7, dtype=np.float32), "p": np.array(sizes)}
             for sizes in ([3, 0, 4], [0, 7, 0], [1, 2, 4])
@@ -96,8 +89,7 @@ def test_sizes_known_at_run_time_in_every_form(sizes, opset, given):
            s = SplitToSequence <axis = -1, keepdims = 0> (x, p)
            e = SequenceAt (s, last)
            y = Identity (e)
-           n = SequenceLength (s)
-        }}"""
+           n = SequenceLength (s) }}"""
     result = run_passes(text, *LOWER)
     assert sequence_operators(result.model) == []
     feeds = {"x": np.arange(10, dtype=np.float32).reshape(2, 5), "p": np.array(given, sizes)}
@@ -115,8 +107,7 @@ def test_run_time_sizes_that_stay(opset, split, position, reason):
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
         g (float[N] x, {split}) => (float[M] y) <{position}> {{
            s = SplitToSequence (x, p)
-           y = SequenceAt (s, at)
-        }}"""
+           y = SequenceAt (s, at) }}"""
     assert_keeps(LowerSequences(), text, reason)
 
 
@@ -126,8 +117,7 @@ def test_the_length_may_be_inferred():
            t = Concat <axis = 0> (x, x)
            s = SplitToSequence (t)
            y = SequenceAt (s, one)
-           n = SequenceLength (s)
-        }"""
+           n = SequenceLength (s) }"""
     )
     result = run_passes(text, *LOWER, feeds=[{"x": np.ones((2, 3), np.float32)}])
     assert sequence_operators(result.model) == []

@@ -101,8 +101,7 @@ TEXT = """g (float[2] x, seq(float[2]) given, optional(float[2]) maybe, untyped,
     l = If (c) <then_branch = t1 () => (p) { p = Identity (untyped) },
                 else_branch = e1 () => (q) { q = Identity (untyped) }>
     h = OptionalHasElement (untyped)
-    y = Neg (x)
-}"""
+    y = Neg (x) }"""
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import random
 
 import numpy as np
 import onnx
-import onnx.helper
-import onnx.numpy_helper
 import onnx.reference
 import pytest
 import sessions

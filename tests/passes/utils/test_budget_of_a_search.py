@@ -11,7 +11,7 @@ from straightline.passes.utils.budget import SearchBudget
 
 TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) {
     a = Neg (x) y = Exp (a) }"""
-LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (float[N,2] x, float[2] s, int64 n) =>
+LOOP = """g (float[N,2] x, float[2] s, int64 n) =>
     (float[2] t, float[M,2] y) {
     t, y = Loop (n, , s) <body = b (int64 i, bool c, float[2] p) =>
         (bool c2, float[2] q, float[2] z) { c2 = Identity (c) r = Gather (x, i) u = Sin (p)

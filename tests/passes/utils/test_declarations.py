@@ -1,7 +1,5 @@
 import numpy as np
 import onnx
-import onnx.checker
-import onnx.parser
 import pytest
 import straightline as sl
 from harness import assert_equal_outputs

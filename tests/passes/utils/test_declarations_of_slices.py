@@ -11,8 +11,7 @@ g (float[n, 1] x, bool p) => (float[n, 1] y, float[q, 1] z) <int64[1] s = {1},
     int64[1] e = {9223372036854775807}, int64[1] a = {0}, float k = {3}, bool[1] c = {1}> {
     t = Slice (x, s, e, a) w = Where (c, k, t) v = Sqrt (x) y = Sqrt (v)
     z = If (p) <then_branch = th () => (float[q1, 1] th1) { th1 = Neg (w) },
-                else_branch = el () => (float[q2, 1] el1) { el1 = Abs (w) }>
-}"""
+                else_branch = el () => (float[q2, 1] el1) { el1 = Abs (w) }> }"""
 FEEDS = {"x": np.ones((3, 1), np.float32), "p": np.array(True)}
 
 

@@ -120,8 +120,7 @@ def test_remarks_on_what_is_gone_are_dropped():
 
 
 def test_declarations_are_set_right_only_where_something_changed():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2] x) => (float[2] y) <float[3] z> { z = Neg (x) y = Neg (z) }"""
+    text = """g (float[2] x) => (float[2] y) <float[3] z> { z = Neg (x) y = Neg (z) }"""
     model = ir.load(as_model(text))
     assert not rewrite_model([Recording("a", 0, [])], model, PassContext(), repeat=True)
     assert model.graph.nodes()[0].output().shape == (3,)
@@ -194,9 +193,7 @@ EARLY_STOP = """g (float[2] x, int64 n) => (float[2] y)
                             else_branch = e () => (float[2] v) { v = Mul (a, x) }>
             k = Add (j, one)
             inside = Less (k, five)
-            go = And (small, inside)
-        }>
-    }"""
+            go = And (small, inside) }> }"""
 
 
 def test_selects_is_the_whole_recipe():

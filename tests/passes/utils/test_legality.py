@@ -11,8 +11,7 @@ g (float[2] x, seq(float[K]) s) => (seq(float[K]) y, seq(float[K]) z) {{
     y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) p) => (bool c2, seq(float[K]) r) {{
         c2 = Identity (c) r = SequenceInsert (p, x)
     }}>
-    n = Constant <value_int = 2> ()
-}}"""
+    n = Constant <value_int = 2> () }}"""
 
 
 def graph_and_values(opset):
@@ -45,9 +44,7 @@ def test_names_in_attributes(inside):
     text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>
     g (float[2] x, int64 n) => (float[2] y) {{
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
-            c2 = Identity (c) {body}
-        }}>
-    }}"""
+            c2 = Identity (c) {body} }}> }}"""
     (loop,) = ir.load(as_model(text)).graph.nodes()
     assert (externally_named(loop) is not None) == inside
     loop.output().pinned = True

@@ -1,5 +1,5 @@
 import numpy as np
-import onnx.checker
+import onnx
 import pytest
 from harness import as_model, assert_equal_outputs
 from straightline.facts.fact import Fact, is_settled

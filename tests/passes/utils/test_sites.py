@@ -18,8 +18,7 @@ TEXT = """g (float[N, M] x, float s) => (float y, float z) {
             v = Add (f, u) }> (a, e)
     }> (s, x)
     z = Scan <num_scan_inputs = 1, body = k (float a, float[M] e) => (float r) {
-        q = ReduceMax <keepdims = 0> (e) r = Add (a, q) }> (s, x)
-}"""
+        q = ReduceMax <keepdims = 0> (e) r = Add (a, q) }> (s, x) }"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +55,7 @@ def test_each_is_rewritten_or_kept_inner_ones_first():
 
 def test_other_nodes_are_kept_with_their_reason():
     old = """g (float[1, N] x) => (float[1, N] z) {
-        z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x)
-    }"""
+        z = Scan <num_scan_inputs = 1, body = b (float e) => (float r) { r = Neg (e) }> (, x) }"""
     changed, [(_, action, reason)] = run(Named, HEAD.replace('"" : 17', '"" : 8') + old)
     assert not changed and action == "kept" and "opset 8" in reason
 

@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.numpy_helper
 import pytest
 from harness import run_in_onnxruntime
 from straightline.facts.polynomial import Dimension

@@ -5,14 +5,12 @@ from straightline.passes import InlineIfs, PassContext, UnrollLoops
 from straightline.passes.base import Instrumentation
 from straightline.passes.utils.trial import try_passes
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <int64 n = {2}, bool yes = {1}> {
+TEXT = """g (float[2] x) => (float[2] y) <int64 n = {2}, bool yes = {1}> {
     z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
         e = Neg (a)
     }>
-    y = Relu (z)
-}"""
+    y = Relu (z) }"""
 
 
 @pytest.mark.parametrize("repeat", [False, True])

@@ -15,13 +15,11 @@ def test_rows_read_in_order_are_the_tensor():
             sizes = Shape (x)
             n = Gather (sizes, zero)
             y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] r) {
-                c2 = Identity (c) e = Gather (x, i) r = Exp (e) }>
-        }""",
+                c2 = Identity (c) e = Gather (x, i) r = Exp (e) }> }""",
         """g (float[N, 3] x) => (float[N, 3] y) <int64 zero = {0}, bool yes = {1}> {
             sizes = Shape (x)
             n = Gather (sizes, zero)
-            y = Exp (x)
-        }""",
+            y = Exp (x) }""",
         [{"x": numbers(n, 3)} for n in (0, 1, 5)],
     )
 

@@ -20,8 +20,7 @@ def test_a_loop_reads_rows_by_the_number_of_the_iteration():
                     => (bool c2, float[3] t, int64 l) {
                 c2 = Identity (c) one = Constant <value_int = 1> () l = Add (j, one)
                 e = Gather (x, j) p = MatMul (e, w) m = Gather (z, j) q = Mul (p, s)
-                t = Sub (q, m) }>
-        }""",
+                t = Sub (q, m) }> }""",
         """g (float[N, 4] x, float[N, 3] z, float[4, 3] w, float[3] h0, int64 n)
                 => (float[3] h) <bool yes = {1}, int64 zero = {0}, int64 k = {0}, int64 k_1 = {1}> {
             limit = Max (n, k)
@@ -33,9 +32,7 @@ def test_a_loop_reads_rows_by_the_number_of_the_iteration():
                 m = Gather (z, i)
                 p_1 = Gather <axis = 0> (p, i)
                 q = Mul (p_1, s)
-                t = Sub (q, m)
-            }>
-        }""",
+                t = Sub (q, m) }> }""",
         [
             {
                 "x": numbers(6, 4),
@@ -58,8 +55,7 @@ def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
                     scan_input_directions = [0, 1], scan_output_axes = [1],
                     scan_output_directions = [1],
                     body = b (float[3] s, float[4] e, float[3] m) => (float[3] t, float[3] r) {
-                p = MatMul (e, w) q = Mul (p, s) t = Sub (q, m) r = Identity (t) }> (h0, x, z)
-        }""",
+                p = MatMul (e, w) q = Mul (p, s) t = Sub (q, m) r = Identity (t) }> (h0, x, z) }""",
         """g (float[4, N] x, float[N, 3] z, float[4, 3] w, float[3] h0)
                 => (float[3] h, float[3, N] y) {
             e = Transpose <perm = [1, 0]> (x)
@@ -70,8 +66,7 @@ def test_a_scan_keeps_axes_and_directions_of_what_it_still_reads():
                 q = Mul (p_1, s)
                 t = Sub (q, m)
                 r = Identity (t)
-            }> (h0, z, p)
-        }""",
+            }> (h0, z, p) }""",
         [
             {"x": numbers(4, n), "z": numbers(n, 3), "w": numbers(4, 3), "h0": numbers(3)}
             for n in (1, 6)

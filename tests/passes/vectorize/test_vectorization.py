@@ -14,16 +14,14 @@ def test_inputs_and_readers_of_a_recurrence_leave_the_loop():
                 => (float[2, 3] h, float[N, 2, 5] y) {
             h, y = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 4] e)
                     => (float[2, 3] t, float[2, 5] r) {
-                p = MatMul (e, w) q = Add (s, p) t = Tanh (q) r = MatMul (t, v) }> (h0, x)
-        }""",
+                p = MatMul (e, w) q = Add (s, p) t = Tanh (q) r = MatMul (t, v) }> (h0, x) }""",
         """g (float[N, 2, 4] x, float[2, 3] h0, float[4, 3] w, float[3, 5] v)
                 => (float[2, 3] h, float[N, 2, 5] y) {
             p = MatMul (x, w)
             h, t = Scan <num_scan_inputs = 1, body = f (float[2, 3] s, float[2, 3] p_1)
                     => (float[2, 3] t_1, float[2, 3] t_2) {
                 q = Add (s, p_1) t_1 = Tanh (q) t_2 = Identity (t_1) }> (h0, p)
-            y = MatMul (t, v)
-        }""",
+            y = MatMul (t, v) }""",
         [
             {"x": numbers(n, 2, 4), "h0": numbers(2, 3), "w": numbers(4, 3), "v": numbers(3, 5)}
             for n in (1, 6)
@@ -143,8 +141,7 @@ def test_a_loop_that_is_left_and_gives_nothing_is_none():
             y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[4] r) {
                 u = Loop (n, yes, e) <body = b (int64 i, bool go, float[4] s)
                     => (bool more, float[4] t) { more = Less (i, n) t = Tanh (s) }>
-                r = own.second (u, e) }> (x)
-        }"""
+                r = own.second (u, e) }> (x) }"""
         + function,
         head
         + """g (float[N, 4] x, int64 n) => (float[N, 4] y) <bool yes = {1}> { y = Neg (x) }"""

@@ -10,11 +10,9 @@ def test_a_scan_of_any_length():
         VectorizeLoops(),
         """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
             y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[3] r) {
-                a = MatMul (e, w) c = Add (a, b) r = Relu (c) }> (x)
-        }""",
+                a = MatMul (e, w) c = Add (a, b) r = Relu (c) }> (x) }""",
         """g (float[N, 4] x, float[4, 3] w, float[3] b) => (float[N, 3] y) {
-            a = MatMul (x, w) c = Add (a, b) y = Relu (c)
-        }""",
+            a = MatMul (x, w) c = Add (a, b) y = Relu (c) }""",
         [{"x": numbers(n, 4), "w": numbers(4, 3), "b": numbers(3)} for n in (1, 6)],
     )
 
@@ -24,14 +22,12 @@ def test_an_invariant_is_repeated_once():
         VectorizeLoops(),
         """g (float[N, 4] x, float[2] w) => (float[N, 8] y) {
             y = Scan <num_scan_inputs = 1, body = f (float[4] e) => (float[8] r) {
-                a = Concat <axis = 0> (w, e) r = Concat <axis = 0> (a, w) }> (x)
-        }""",
+                a = Concat <axis = 0> (w, e) r = Concat <axis = 0> (a, w) }> (x) }""",
         """g (float[N, 4] x, float[2] w) => (float[N, 8] y)
             <int64[1] k = {0}, int64[1] ones = {1}> {
             shape = Shape (x) iterations = Gather (shape, k)
             w_shape = Concat <axis = 0> (iterations, ones) w_spread = Expand (w, w_shape)
-            a = Concat <axis = 1> (w_spread, x) y = Concat <axis = 1> (a, w_spread)
-        }""",
+            a = Concat <axis = 1> (w_spread, x) y = Concat <axis = 1> (a, w_spread) }""",
         [{"x": numbers(n, 4), "w": numbers(2)} for n in (1, 6)],
     )
 
@@ -41,8 +37,7 @@ def test_an_inner_loop_goes_before_the_one_around_it():
         z = Scan <num_scan_inputs = 1, body = f (float[M, 3] e) => (float[M, 3] r) {
             r = Scan <num_scan_inputs = 1, body = h (float[3] u) => (float[3] v) {
                 v = Exp (u) }> (e)
-        }> (x)
-    }"""
+        }> (x) }"""
     result = vectorized(as_model(text))
     assert op_types(result.model) == ["Exp"]
     assert_same(as_model(text), result.model, {"x": numbers(2, 4, 3)})
@@ -57,8 +52,7 @@ def test_rows_before_range_and_steps(opset):
             u, z, k = Loop (n, go, s0) <body = f (int64 i, bool c, int64 s)
                 => (bool c2, int64 t, float[3] r, int64 q) {{
                 c2 = Identity (c) d = Sub (n, one) j = Sub (d, i) e = Gather (x, j)
-                r = Neg (e) q = Mul (i, j) t = Identity (s) }}>
-        }}"""
+                r = Neg (e) q = Mul (i, j) t = Identity (s) }}> }}"""
     result = vectorized(as_model(text))
     assert "Loop" not in op_types(result.model) and "NonZero" in op_types(result.model)
     for count in (-2, 0, 1, 4):
@@ -119,8 +113,7 @@ def test_a_node_that_must_not_run_without_iterations_is_in_an_if():
         VectorizeLoops(),
         """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z) <bool yes = {1}> {
             z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64[?] r) {
-                c2 = Identity (c) d = Expand (k, m) r = Mul (i, d) }>
-        }""",
+                c2 = Identity (c) d = Expand (k, m) r = Mul (i, d) }> }""",
         """g (int64 n, int64 k, int64[1] m) => (int64[?, ?] z)
             <bool yes = {1}, int64 none = {0}> {
             some = Greater (n, none)
@@ -130,8 +123,7 @@ def test_a_node_that_must_not_run_without_iterations_is_in_an_if():
                     limit = Max (n, k_1) numbers = Range (k_1, limit, k_2) d = Expand (k, m)
                     numbers_lifted = Unsqueeze (numbers, axes) r = Mul (numbers_lifted, d) },
                 else_branch = none () => (int64[?, ?] r_1) <int64[0, 0] r_2 = {}> {
-                    r_1 = Identity (r_2) }>
-        }""",
+                    r_1 = Identity (r_2) }> }""",
         [
             {"n": np.array(count), "k": np.array(3), "m": np.array([size])}
             for count, size in [(0, 2), (0, -1), (-2, -1), (1, 0), (4, 2)]
@@ -175,8 +167,7 @@ def test_loops_within_loops_of_any_trip_counts(start):
             plane = Loop (b, yes) <body = p (int64 j, bool d) => (bool d1, int64[N] row) {{
                 d1 = Identity (d)
                 row = Loop (n, yes) <body = q (int64 k, bool f) => (bool f1, int64 v) {{
-                    f1 = Identity (f) s = Add (i, j) v = Mul (s, k) }}> }}> }}>
-    }}"""
+                    f1 = Identity (f) s = Add (i, j) v = Mul (s, k) }}> }}> }}> }}"""
     result = vectorized(text)
     assert "Loop" not in op_types(result.model)
     for a, b, n in ((0, 2, 3), (2, 0, 3), (2, 3, 0), (-1, 4, -5), (2, 3, 4), (1, 1, 1)):

@@ -24,8 +24,10 @@ CASES = {
 def test_batches_of_any_size(case, batch):
     node, image = CASES[case]
     dims = ", ".join("?" for _ in image)
-    model = as_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[N, 4, {dims}] x, float[4, 1, 3, 3] w) => (float[N, C, {dims}] y) {{ {node} }}""")
+    model = as_model(
+        f"""g (float[N, 4, {dims}] x, float[4, 1, 3, 3] w)
+            => (float[N, C, {dims}] y) {{ {node} }}"""
+    )
     onnx.checker.check_model(model)
     x = RNG.normal(size=(batch, 4, *image)).astype(np.float32)
     feed = {"x": x, "w": RNG.normal(size=(4, 1, 3, 3)).astype(np.float32)}

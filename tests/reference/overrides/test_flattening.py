@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from sessions import open_session
 from straightline import reference

@@ -29,8 +29,7 @@ def case(name):
     op_type, number, data, indices = CASES[name]
     attribute = "batch_dims" if op_type == "GatherND" else "axis"
     dims = [", ".join("?" for _ in shape) for shape in (data, indices)]
-    model = as_model(f"""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[{dims[0]}] x, int64[{dims[1]}] i) => (float y) {{
+    model = as_model(f"""g (float[{dims[0]}] x, int64[{dims[1]}] i) => (float y) {{
             y = {op_type} <{attribute} = {number}> (x, i) }}""")
     model.graph.output[0].type.tensor_type.ClearField("shape")
     x = RNG.normal(size=data).astype(np.float32)

@@ -1,7 +1,7 @@
 import itertools
 
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from sessions import open_session
 from straightline import reference
@@ -32,8 +32,7 @@ def test_all_bounds(step, size):
 def test_slices_with_defaults():
     model = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["": 9]> g (float[3, 2] x) => (float[2, 1] y) {
-            y = Slice <starts = [-2, 1], ends = [9, 2]> (x)
-        }""")
+            y = Slice <starts = [-2, 1], ends = [9, 2]> (x) }""")
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
     assert reference.run(model, {"x": x})[0].tolist() == [[3], [5]]
 

@@ -32,13 +32,11 @@ SHAPES = """g (float[N, 4] x, float[K] z) => (float[2, M] y, float[N, 4] n, floa
     left, right = Split <axis = 1> (a)
     drop, mask = Dropout (right)
     clip = Clip (drop, , s)
-    old = own.Op <mode = "x"> (left)
-}"""
+    old = own.Op <mode = "x"> (left) }"""
 CHAIN = """g (float[1, 4] x, int64 i) => (float[1, 4] y)
 <float[4, 4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}, float[1] one = {1}> {
     a = MatMul (x, w)  b = Add (a, one)  c = MatMul (b, w)  d = Add (c, one)
-    e = Cast <to = 7> (d)  f = Cast <to = 1> (e)  y = Transpose <perm = [0, 1]> (f)
-}"""
+    e = Cast <to = 7> (d)  f = Cast <to = 1> (e)  y = Transpose <perm = [0, 1]> (f) }"""
 
 
 def parsed(text):
@@ -159,8 +157,7 @@ def test_models_that_onnx_accepts_pass(text):
 
 BODIES = """g (bool c, float[2] x) => (float[2] y) {
     y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
-                else_branch = e () => (float[2] b) { b = Abs (x) }>
-}"""
+                else_branch = e () => (float[2] b) { b = Abs (x) }> }"""
 
 
 def test_bodies_and_functions_stay_open():

@@ -3,7 +3,6 @@
 import attacked_opsets
 import numpy as np
 import onnx
-import onnx.parser
 import proof_mutants
 
 

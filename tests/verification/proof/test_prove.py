@@ -21,14 +21,11 @@ LOOP = """g (float[N] x) => (float[N] y, float[K,N] all) <int64 three = {3}> {
         <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e, float[N] s) {
             d = Identity (c)
             e = Add (a, a)
-            s = Identity (a)
-        }>
-}"""
+            s = Identity (a) }> }"""
 UNROLLED = """g (float[N] x) => (float[N] y, float[K,N] all) <int64[1] first = {0}> {
     a = Add (x, x)  b = Add (a, a)  y = Add (b, b)
     x0 = Unsqueeze (x, first)  a0 = Unsqueeze (a, first)  b0 = Unsqueeze (b, first)
-    all = Concat <axis = 0> (x0, a0, b0)
-}"""
+    all = Concat <axis = 0> (x0, a0, b0) }"""
 
 EXECUTION = "straightline.verification.proof.execution.symbolic_execution.Execution"
 
@@ -126,9 +123,7 @@ def test_a_long_loop_is_run_where_its_iterations_differ():
 def test_a_long_loop_that_was_unrolled_is_run():
     before = """g (float[3] x) => (float[3] y) <int64 n = {200}> {
         y = Loop (n, , x) <body = b (int64 i, bool c, float[3] a) => (bool d, float[3] e) {
-            d = Identity (c)  e = Exp (a)
-        }>
-    }"""
+            d = Identity (c)  e = Exp (a) }> }"""
     chain = model("g (float[3] x) => (float[3] y) { y = Exp (x) }")
     del chain.graph.node[:]
     names = ["x", *(f"v{k}" for k in range(199)), "y"]

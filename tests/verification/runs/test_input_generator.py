@@ -4,7 +4,6 @@ import tracemalloc
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 from straightline.reference.signature import Signature

@@ -1,13 +1,12 @@
 import numpy as np
-import onnx.parser
+import onnx
 from straightline.reference.signature import Signature
 from straightline.verification.runs.input_generator import Drawer
 from straightline.verification.runs.many_iterations import long_running
 
 TEXT = """<ir_version: 10, opset_import: ["": 21]>
 g (float[N] x, int64 n, int8[2] k, float s, int64 plain, string w) => (float[1] out) {
-    out = Constant <value_floats = [0.0]> ()
-}"""
+    out = Constant <value_floats = [0.0]> () }"""
 STEERING = ["x", "n", "k", "s"]
 
 

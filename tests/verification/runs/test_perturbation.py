@@ -2,15 +2,14 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import op_types, run_in_onnxruntime
+from harness import as_model, op_types, run_in_onnxruntime
 from straightline.verification.runs.perturbation import nudge
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[1000] x) => (float[1000] y) <int64 n = {1000}, bool t = {1}, float z = {0}> {
+TEXT = """g (float[1000] x) => (float[1000] y) <int64 n = {1000}, bool t = {1}, float z = {0}> {
   s, y = Loop (n, t, z) <body = b (int64 i, bool c, float a) => (bool d, float q, float r) {
     d = Identity (c) e = Gather <axis = 0> (x, i) f = OPERATOR (e) q = Add (a, f) r = Identity (q)
   }> }"""
-SUM = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin"))
+SUM = as_model(TEXT.replace("OPERATOR", "Sin"))
 
 
 def test_results_move_a_little_in_each_iteration():
@@ -22,7 +21,7 @@ def test_results_move_a_little_in_each_iteration():
         assert 0 < moved.max() < 1e-2
         assert moved[:10].max() < 1e-5
     assert (runs[0] != runs[1]).any()
-    assert onnx.parser.parse_model(TEXT.replace("OPERATOR", "Sin")) == SUM
+    assert as_model(TEXT.replace("OPERATOR", "Sin")) == SUM
 
 
 def test_copies_are_not_perturbed():
@@ -45,25 +44,25 @@ def test_long_sums_may_be_off_by_what_rounding_makes():
         if node.op_type == "Add":
             node.op_type = "Sub"
     assert sl.verify(SUM, wrong, prove=False).status == "different"
-    other = onnx.parser.parse_model(TEXT.replace("OPERATOR", "Tanh"))
+    other = as_model(TEXT.replace("OPERATOR", "Tanh"))
     assert sl.verify(SUM, other, prove=False).status == "different"
 
 
 def test_operands_that_a_body_captures_move():
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[n] x, bool c) => (float y)
+    text = """g (float[n] x, bool c) => (float y)
         { y = If (c) <then_branch = t () => (float a) { a = ReduceSum <keepdims = 0> (x) },
         else_branch = e () => (float b) { b = ReduceMax <keepdims = 0> (x) }> }"""
     feeds = {"x": np.array([1e8, 1, -1e8], np.float32), "c": np.array(True)}
-    (found,) = run_in_onnxruntime(nudge(onnx.parser.parse_model(text), 0), feeds)
+    (found,) = run_in_onnxruntime(nudge(as_model(text), 0), feeds)
     assert abs(found - 1) > 2
 
 
 def test_other_types_are_perturbed_by_their_unit():
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[1, 4] x) => (double[1, 4] y)
+    text = """g (double[1, 4] x) => (double[1, 4] y)
         <double[4] s = {1, 1, 1, 1}> { y = LayerNormalization <stash_type = TYPE> (x, s) }"""
     x = np.array([[1.0, 2, 4, 8]])
     for stash, least in ((1, 1e-9), (11, 0)):
-        model = onnx.parser.parse_model(text.replace("TYPE", str(stash)))
+        model = as_model(text.replace("TYPE", str(stash)))
         before, after = (run_in_onnxruntime(m, {"x": x})[0] for m in (model, nudge(model, 0)))
         assert least < np.abs(after - before).max() < max(100 * least, 1e-14)
 
@@ -98,11 +97,11 @@ def test_sums_that_may_overflow_are_any_special_value(name):
 
 
 def test_rows_that_are_multiplied_together_are_equal_on_special_values():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[64, 8] x, float[8, 8] w) => (float[64, 8] y) <int64 n = {64}, bool yes = {1}> {
+    text = """g (float[64, 8] x, float[8, 8] w)
+        => (float[64, 8] y) <int64 n = {64}, bool yes = {1}> {
       y = Loop (n, yes) <body = row (int64 i, bool c) => (bool d, float[8] r) {
         d = Identity (c) e = Gather <axis = 0> (x, i) m = MatMul (e, w) r = Relu (m) }> }"""
-    loop = onnx.parser.parse_model(text)
+    loop = as_model(text)
     rewrite = sl.rewrite(loop, verify=False)
     assert op_types(rewrite) == ["MatMul", "Relu"]
     for seed in range(3):

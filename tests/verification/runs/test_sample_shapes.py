@@ -1,5 +1,5 @@
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from straightline.reference.signature import Signature
 from straightline.runtimes.feeds import FeedError

@@ -15,8 +15,7 @@ g (float[n] x, bool c) => (float[n] y) <float[2] w = {100, 200}> {
 f (x) => (y) {
     l = Constant <value_strings = ["hello"]> ()
     m = ai.onnx.ml.LabelEncoder <keys_strings = ["cat"], values_int64s = [14]> (l)
-    y = Elu <alpha = 15.0> (x)
-}"""
+    y = Elu <alpha = 15.0> (x) }"""
 
 
 def test_constants_of_bodies_functions_and_attributes_are_found():

@@ -1,4 +1,4 @@
-import onnx.parser
+import onnx
 from straightline.verification.runs.shape_inputs import steering_inputs
 from tables import table
 

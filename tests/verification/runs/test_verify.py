@@ -3,7 +3,6 @@ import json
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from straightline import ir
 from straightline.runtimes.feeds import FeedError

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from straightline.runtimes import workers
 from straightline.runtimes.workers import RuntimeFailure, Worker

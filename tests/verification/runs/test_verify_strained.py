@@ -1,7 +1,6 @@
 """Samples far from zero, of all magnitudes, and special ones: what only they tell apart."""
 
 import onnx
-import onnx.parser
 import pytest
 from straightline.runtimes.workers import RuntimeFailure, Worker
 from straightline.verification.runs.sample_shapes import SampleShapeError

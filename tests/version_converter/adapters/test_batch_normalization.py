@@ -20,8 +20,7 @@ def test_statistics_that_nobody_reads_still_mean_training():
     before = onnx.parser.parse_model("""<ir_version: 7, opset_import: ["": 8]>
         g (float[5, 3] x, float[3] s) => (float[5, 3] y)
         <float[3] m = {5, 6, 7}, float[3] v = {2, 3, 4}> {
-            y, a, b, c, d = BatchNormalization (x, s, s, m, v)
-        }""")
+            y, a, b, c, d = BatchNormalization (x, s, s, m, v) }""")
     scale = np.array([1, 2, 3], np.float32)
     x = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
     wanted = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5) * scale + scale

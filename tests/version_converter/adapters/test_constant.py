@@ -1,7 +1,5 @@
 import numpy as np
 import onnx
-import onnx.helper
-import onnx.parser
 import pytest
 from conversions import X, assert_carried, converted, model, written
 from straightline import convert_version, reference
@@ -46,8 +44,7 @@ def test_a_constant_of_integers_in_a_function_is_cast_in_opset_8():
         <domain: "f", opset_import: ["": 9]>
         more (a) => (b) {
             c = Constant <value = int32[2] {1, 2}> ()
-            b = Sub (a, c)
-        }""")
+            b = Sub (a, c) }""")
     after = convert_version(proto, 8)
     assert [node.op_type for node in after.functions[0].node] == ["Constant", "Cast", "Sub"]
     (found,) = reference.run(after, {"x": np.array([5, 5], np.int32)})
@@ -60,8 +57,7 @@ def test_a_value_that_calls_give(target):
         g (float[2] x) => (float[2] y) { y = local.more <by = 2.0> (x) }
         <domain: "local", opset_import: ["": 13]> more <by> (p) => (r) {
             c = Constant <value_float: float = @by> ()
-            r = Add (p, c)
-        }""")
+            r = Add (p, c) }""")
     with pytest.raises(ConversionError, match="its value comes from the calls of the function"):
         convert_version(proto, target, rewrite=False)
     assert convert_version(proto, 12)

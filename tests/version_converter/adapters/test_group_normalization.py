@@ -1,8 +1,8 @@
 import numpy as np
-import onnx.checker
-import onnx.parser
+import onnx
 import pytest
 from conversions import assert_becomes, assert_refuses, convert_version, converted, model
+from harness import as_model
 from straightline import reference
 
 
@@ -29,9 +29,11 @@ def test_group_normalization_computes_in_the_type_it_did(channels, code, type_):
 @pytest.mark.parametrize("channels", ["4", "C"])
 def test_the_scale_of_a_group_is_repeated_for_its_channels(channels: str) -> None:
     """onnx's own converter changes the version and leaves the scale as it is."""
-    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[1, {channels}, 3] x) => (float[1, {channels}, 3] y) <float[2] s = {{1, 2}}>
-        {{ y = GroupNormalization <num_groups = 2> (x, s, s) }}""")
+    before = as_model(
+        f"""g (float[1, {channels}, 3] x) => (float[1, {channels}, 3] y) <float[2] s = {{1, 2}}>
+        {{ y = GroupNormalization <num_groups = 2> (x, s, s) }}""",
+        18,
+    )
     after = convert_version(before, 21)
     onnx.checker.check_model(after, full_check=True)
     x = np.arange(12, dtype=np.float32).reshape(1, 4, 3)

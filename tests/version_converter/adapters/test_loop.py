@@ -11,9 +11,7 @@ def test_a_value_that_nothing_reads_is_carried():
         g (float[2] x, int64 n, bool go) => (float[K, 2] y) {
             y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] r) {
                 d = Identity (c)
-                r = Identity (x)
-            }>
-        }""")
+                r = Identity (x) }> }""")
     after = """<ir_version: 5, opset_import: ["": 10]>
         g (float[2] x, int64 n, bool go) => (float[K, 2] y) <float y_carried = {0}> {
             y_carried_1, y = Loop (n, go, y_carried) <
@@ -21,9 +19,7 @@ def test_a_value_that_nothing_reads_is_carried():
                     => (bool d, float carried_on, float[2] r) {
                     d = Identity (c)
                     r = Identity (x)
-                    carried_on = Identity (carried)
-                }>
-        }"""
+                    carried_on = Identity (carried) }> }"""
     assert_same_text(convert_version(before, 10), after)
 
 

@@ -1,8 +1,8 @@
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from conversions import assert_carried, assert_carried_everywhere, assert_refuses
-from harness import assert_equal_outputs, assert_same_text, op_types
+from harness import as_model, assert_equal_outputs, assert_same_text, op_types
 from straightline import convert_version
 from tables import table
 
@@ -12,8 +12,7 @@ def test_positions_are_the_numbers_of_a_loop():
         g (float[N] x) => (int64[1, M] y) {
             shape = Shape (x)
             ones = ConstantOfShape <value = float[1] {1}> (shape)
-            y = NonZero (ones)
-        }""")
+            y = NonZero (ones) }""")
     after = """<ir_version: 4, opset_import: ["": 8]>
         g (float[N] x) => (int64[1, M] y)
         <float y_zero = {0}, bool y_go_on = {1}, float ones_value = {1}> {
@@ -27,8 +26,7 @@ def test_positions_are_the_numbers_of_a_loop():
                     y_same = Identity (given)
                     y_same_1 = Identity (number)
                 }>
-            y = Unsqueeze <axes = [0]> (y_all)
-        }"""
+            y = Unsqueeze <axes = [0]> (y_all) }"""
     converted = convert_version(before, 8, ir_version=4)
     for node in converted.graph.node:
         for each in (node, *nodes_of(node)):
@@ -87,13 +85,14 @@ def test_refused_forms():
 
 
 def positions(fill, kind, steps):
-    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 10]>
-    g (float[N] x) => (int64[1,M] y) {{
+    return as_model(
+        f"""g (float[N] x) => (int64[1,M] y) {{
         shape = Shape (x)
         full = ConstantOfShape <value = {kind}[1] {{{fill}}}> (shape)
         {steps}
-        y = NonZero (last)
-    }}""")
+        y = NonZero (last) }}""",
+        10,
+    )
 
 
 REPEATED = "last = Cast <to = 7> (full)"

@@ -1,5 +1,5 @@
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 import straightline as sl
 from conversions import (

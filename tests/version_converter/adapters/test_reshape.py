@@ -1,8 +1,7 @@
 import itertools
 
 import numpy as np
-import onnx.checker
-import onnx.parser
+import onnx
 import pytest
 from conversions import (
     assert_becomes,
@@ -122,8 +121,7 @@ def test_an_empty_batch_runs_below_allowzero():
         g (float[N, 6] x) => (float[N, 2, 3] y) <int64[1] rest = {{-1}}, int64[1] three = {{3}}> {{
             n = Shape <end = 1> (x)
             s = Concat <axis = 0> (n, rest, three)
-            {NODE}
-        }}""")
+            {NODE} }}""")
     after = convert_version(before, 13, verify=False)
     assert prove(before, after)
     for batch in (0, 2):

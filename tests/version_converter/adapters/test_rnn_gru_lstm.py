@@ -1,6 +1,5 @@
 import numpy as np
-import onnx.checker
-import onnx.parser
+import onnx
 import pytest
 from conversions import assert_becomes, assert_carried_everywhere, convert_version, converted
 from straightline import reference

@@ -1,7 +1,7 @@
 import numpy as np
-import onnx.parser
 import pytest
 from conversions import assert_refuses, assert_writes, model
+from harness import as_model
 from sessions import open_session
 from straightline import convert_version
 
@@ -42,9 +42,11 @@ def test_regions_half_a_pixel_further(mode, ratio, scale):
 
 
 def test_roi_align_keeps_the_places_of_its_pixels() -> None:
-    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 10]>
-        g (float[1, 1, 6, 6] x, float[1, 4] r, int64[1] b) => (float[1, 1, 2, 2] y)
-        { y = RoiAlign <output_height = 2, output_width = 2> (x, r, b) }""")
+    before = as_model(
+        """g (float[1, 1, 6, 6] x, float[1, 4] r, int64[1] b) => (float[1, 1, 2, 2] y)
+        { y = RoiAlign <output_height = 2, output_width = 2> (x, r, b) }""",
+        10,
+    )
     (node,) = convert_version(before, 16).graph.node
     assert b"output_half_pixel" in [a.s for a in node.attribute]
     (back,) = convert_version(convert_version(before, 16), 10).graph.node

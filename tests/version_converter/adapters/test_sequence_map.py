@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import onnx.parser
 import pytest
 from conversions import statements
 from harness import as_model

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
-import onnx.defs
+import onnx
 import pytest
 from straightline.ops.axes import REDUCTIONS
 from straightline.version_converter import adapters

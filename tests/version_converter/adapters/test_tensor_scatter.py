@@ -1,5 +1,5 @@
 import numpy as np
-import onnx.parser
+import onnx
 import pytest
 from conversions import assert_becomes, assert_refuses, convert_version
 from straightline import reference

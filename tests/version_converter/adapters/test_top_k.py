@@ -10,6 +10,7 @@ from conversions import (
     converted,
     model,
 )
+from harness import as_model
 from sessions import open_session
 from straightline import convert_version, reference
 from tables import cases
@@ -139,9 +140,11 @@ def test_an_axis_that_is_not_there(signature):
 @pytest.mark.parametrize("shape", [(3, 5), (0, 5), (3, 1)])
 def test_none_of_all(shape, target):
     """Below opset 10 `k` is at least 1."""
-    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 11]>
-        g (float[{shape[0]}, {shape[1]}] x) => (float[A, B] y, int64[A, B] i)
-        <int64[1] k = {{0}}> {{ y, i = TopK (x, k) }}""")
+    before = as_model(
+        f"""g (float[{shape[0]}, {shape[1]}] x) => (float[A, B] y, int64[A, B] i)
+        <int64[1] k = {{0}}> {{ y, i = TopK (x, k) }}""",
+        11,
+    )
     after = convert_version(before, target)
     onnx.checker.check_model(after, full_check=True)
     values, indices = reference.run(after, {"x": np.ones(shape, np.float32)})

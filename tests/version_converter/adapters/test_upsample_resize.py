@@ -1,6 +1,5 @@
 import numpy as np
-import onnx.checker
-import onnx.parser
+import onnx
 import pytest
 from conversions import (
     assert_becomes,
@@ -13,6 +12,7 @@ from conversions import (
     model,
     written,
 )
+from harness import as_model
 from reference_oracle import onnxruntime_outputs
 from sessions import open_session
 from straightline import convert_version, reference
@@ -208,9 +208,11 @@ def test_a_policy_that_says_nothing():
 
 def test_resize_10_places_pixels_as_before() -> None:
     """onnx's own converter lets Resize 11 place them at half pixels, which gives other numbers."""
-    before = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 10]>
-        g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>
-        { y = Resize <mode = "linear"> (x, s) }""")
+    before = as_model(
+        """g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>
+        { y = Resize <mode = "linear"> (x, s) }""",
+        10,
+    )
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     for target in (11, 13, 18, 21):
         after = convert_version(before, target)
@@ -261,9 +263,11 @@ def test_scales_of_some_axes():
 def test_the_nearest_pixel_of_a_smaller_picture_is_the_one_above(scales, known):
     """Opset 10 takes the pixel below where a scale is above 1."""
     declared = f"<float[2] s = {{{scales[0]}, {scales[1]}}}> {{" if known else "{"
-    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 10]>
-        g (float[5, 7] x{"" if known else ", float[2] s"}) => (float[A, B] y) {declared}
-        y = Resize <mode = "nearest"> (x, s) }}""")
+    before = as_model(
+        f"""g (float[5, 7] x{"" if known else ", float[2] s"}) => (float[A, B] y) {declared}
+        y = Resize <mode = "nearest"> (x, s) }}""",
+        10,
+    )
     feeds = {"x": np.arange(35, dtype=np.float32).reshape(5, 7)}
     feeds |= {} if known else {"s": np.array(scales, np.float32)}
     wanted = onnxruntime_outputs(before, feeds)

@@ -1,7 +1,6 @@
 from collections.abc import Callable
 
 import onnx
-import onnx.parser
 import pytest
 import straightline as sl
 from google.protobuf.unknown_fields import UnknownFieldSet

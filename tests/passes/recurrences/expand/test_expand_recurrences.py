@@ -20,8 +20,7 @@ def test_each_step_is_a_copy_of_the_cell():
         ExpandRecurrences(),
         """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
         <float[1, 2, 1] w = {1, 2}, float[1, 2, 2] r = {1, 2, 3, 4}, float[1, 4] b = {1, 2, 3, 4}> {
-            y, h = RNN (x, w, r, b, , h0)
-        }""",
+            y, h = RNN (x, w, r, b, , h0) }""",
         """g (float[2, 3, 1] x, float[1, 3, 2] h0) => (float[2, 1, 3, 2] y, float[1, 3, 2] h)
         <int64[1] axes = {0}, float[1, 2] w = {1, 2}, int64[2] sizes = {2, 2},
             float[2] b = {4, 6}, int64[2] shape = {0, 4}, float[2, 2] r = {1, 3, 2, 4},
@@ -41,8 +40,7 @@ def test_each_step_is_a_copy_of_the_cell():
             hs = Concat <axis = 1> (h_0, h_1)
             y_by_rows = Reshape (hs, shape_1)
             y = Transpose <perm = [1, 2, 0, 3]> (y_by_rows)
-            h = Unsqueeze (h_1, axes)
-        }""",
+            h = Unsqueeze (h_1, axes) }""",
         feeds=[{"x": numbers(2, 3, 1), "h0": numbers(1, 3, 2)}],
     )
 
@@ -52,8 +50,7 @@ def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
         ExpandRecurrences(),
         """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
         <float[1, 2, 1] w = {1, 2}, float[1, 2, 2] r = {1, 2, 3, 4}> {
-            y, h = RNN <direction = "reverse"> (x, w, r, , , h0)
-        }""",
+            y, h = RNN <direction = "reverse"> (x, w, r, , , h0) }""",
         """g (float[T, 3, 1] x, float[1, 3, 2] h0) => (float[T, 1, 3, 2] y, float[1, 3, 2] h)
         <int64[1] axes = {0}, float[2, 2] r = {1, 3, 2, 4}, float[1, 2] w = {1, 2},
             int64[1] axes_1 = {1}> {
@@ -68,8 +65,7 @@ def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
                     h_3 = Identity (h_2)
                 }> (h0_part, products)
             y = Unsqueeze (hs, axes_1)
-            h = Unsqueeze (h_last, axes)
-        }""",
+            h = Unsqueeze (h_last, axes) }""",
         feeds=[{"x": numbers(steps, 3, 1), "h0": numbers(1, 3, 2)} for steps in (1, 4)],
     )
 

@@ -414,8 +414,7 @@ def test_an_operator_of_a_large_state_is_not_made_where_costs_count(rows, pays):
         last, y = Scan <num_scan_inputs = 1, body = b (float[{rows}, 4] a, float[{rows}, 3] e)
             => (float[{rows}, 4] r, float[{rows}, 4] q) {{
             p = MatMul (e, w) s = MatMul (a, u) t = Add (p, s) r = Tanh (t) q = Identity (r)
-        }}> (h, x)
-    }}"""
+        }}> (h, x) }}"""
     result = run_passes(text, RaiseRecurrences(costs="onnxruntime"))
     assert result.changed == pays
     assert run_passes(text, RaiseRecurrences()).changed

@@ -38,8 +38,7 @@ def test_a_sum_up_to_a_limit():
         s2 = GatherElements <axis = 0> (s_sums, places)
         total = ReduceSum <keepdims = 1> (live_1, axes)
         s2_1 = GatherElements <axis = 0> (s_sums, total) s_last = Squeeze (s2_1, axes)
-        r_all = Neg (s2)
-    }"""
+        r_all = Neg (s2) }"""
     feeds = [
         {
             "x": numbers(length, [np.nan, np.inf]),

@@ -15,8 +15,7 @@ g (float[3] a0, float[3] b0, float[3] k0, float[N, 3] s) => (float[3] z, float[N
                 v = Exp (e) p = Add (a, v) a2 = Tanh (p)
                 q = Add (b, a2) b2 = Tanh (q)
                 r = Add (b2, k) k2 = Identity (k) }> (a0, b0, k0, s)
-    z = Add (a, k)
-}"""
+    z = Add (a, k) }"""
 
 
 def test_recurrences_come_in_order_and_are_given_what_is_free_of_them():
@@ -75,8 +74,7 @@ def test_elements_of_iterations_are_made_on_demand():
 SWAP = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, float[2] y, int64 n) => (float[2] p, float[2] q) <bool yes = {1}> {
     p, q = Loop (n, yes, x, y) <body = f (int64 i, bool c, float[2] a, float[2] b)
-        => (bool d, float[2] b, float[2] a) { d = Identity (c) }>
-}"""
+        => (bool d, float[2] b, float[2] a) { d = Identity (c) }> }"""
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 5])
@@ -97,8 +95,7 @@ def test_each_state_has_its_first_obstacle():
         p, q, r = Loop (n, yes, x, y, z) <body = f (int64 i, bool c, float[2] a, float[2] b,
             float[2] d)
             => (bool c2, float[2] s, float[2] t, float[2] u) {
-            c2 = Identity (c) s0 = Mul (a, a) s = Exp (s0) t = Sin (b) u = Mul (d, s) }>
-    }"""
+            c2 = Identity (c) s0 = Mul (a, a) s = Exp (s0) t = Sin (b) u = Mul (d, s) }> }"""
     parts = [
         "it carries 'b', which no operator computes: Sin 'p/t' computes the next value",
         "it carries 'a', which no operator computes: Mul 'p/s0' multiplies it by itself",
@@ -115,7 +112,6 @@ def test_a_state_that_is_too_large_is_named():
     text = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, float[2] y) => (float[2] p, float[2] q) <bool yes = {1}, int64 n = {3}> {
         p, q = Loop (n, yes, x, y) <body = f (int64 i, bool c, float[2] a, float[2] b)
-            => (bool d, float[2] s, float[2] a) { d = Identity (c) s = Mul (a, b) }>
-    }"""
+            => (bool d, float[2] s, float[2] a) { d = Identity (c) s = Mul (a, b) }> }"""
     limit = "it carries 'a', of which all iterations take 48 bytes, over max_bytes=40"
     assert_keeps(RaiseRecurrences(max_bytes=40), text, limit)

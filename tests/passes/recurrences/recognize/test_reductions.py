@@ -26,8 +26,7 @@ def scan(body, gives="r", elem="float", opset=17, state="[3]", length="N"):
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     return f"""{head}g ({elem}{state} s, {each} x) => ({elem}{state} y, {each} z) {{
         y, z = Scan <num_scan_inputs = 1, body = b ({elem}{state} a, {elem}[3] e)
-            => ({elem}{state} r, {elem}[3] q) {{ {body} q = Identity ({gives}) }}> (s, x)
-    }}"""
+            => ({elem}{state} r, {elem}[3] q) {{ {body} q = Identity ({gives}) }}> (s, x) }}"""
 
 
 def loop(body, elem="float", opset=17, start="yes"):
@@ -36,8 +35,7 @@ def loop(body, elem="float", opset=17, start="yes"):
     return f"""{head}g ({elem}[3] s, {elem}[N, 3] x, int64 n, bool go) => ({elem}[3] y)
         <bool yes = {{1}}> {{
         y = Loop (n, {start}, s) <body = b (int64 i, bool c, {elem}[3] a)
-            => (bool c2, {elem}[3] r) {{ c2 = Identity (c) e = Gather (x, i) {body} }}>
-    }}"""
+            => (bool c2, {elem}[3] r) {{ c2 = Identity (c) e = Gather (x, i) {body} }}> }}"""
 
 
 def raised(text):
@@ -89,8 +87,7 @@ def test_a_running_sum():
             a_sums = CumSum <exclusive = 0, reverse = 0> (a, axis)
             z = Slice (a_sums, k_1, k_2, k)
             last = Gather <axis = 0> (a_sums, iterations)
-            y = Squeeze (last, k)
-        }""",
+            y = Squeeze (last, k) }""",
         [feed(scan("r = Add (a, e)"), length) for length in LENGTHS],
     )
 
@@ -106,8 +103,7 @@ def test_a_last_maximum():
             e = Gather <axis = 0> (x, numbers)
             first = Unsqueeze (s, axes)
             a = Concat <axis = 0> (first, e)
-            y = ReduceMax <axes = [0], keepdims = 0> (a)
-        }""",
+            y = ReduceMax <axes = [0], keepdims = 0> (a) }""",
     )
 
 
@@ -260,8 +256,7 @@ def test_a_state_that_another_accumulation_reads():
         t, y, w, z = Scan <num_scan_inputs = 1, body = b
             (float[3] a, float[3] f, float[3] g, float[3] e)
             => (float[3] r, float[3] u, float[3] v, float[3] q) {{
-                r = Max (a, e) u = Add (f, r) v = Neg (u) q = Mul (g, a) }}> (s, s, s, x)
-    }}"""
+                r = Max (a, e) u = Add (f, r) v = Neg (u) q = Mul (g, a) }}> (s, s, s, x) }}"""
     result = raised(text)
     assert "CumSum" in result.remarks[0].reason and "Max" in result.remarks[0].reason
     for iterations in LENGTHS:
@@ -271,8 +266,7 @@ def test_a_state_that_another_accumulation_reads():
 def test_broadcast_terms():
     text = f"""{HEAD}g (float[2, K] s, float[N, K] x) => (float[2, K] y, float[N, 2, K] z) {{
         y, z = Scan <num_scan_inputs = 1, body = b (float[2, K] a, float[K] e)
-            => (float[2, K] r, float[2, K] q) {{ r = Add (e, a) q = Identity (a) }}> (s, x)
-    }}"""
+            => (float[2, K] r, float[2, K] q) {{ r = Add (e, a) q = Identity (a) }}> (s, x) }}"""
     model = raised(text).model
     for iterations in (0, 1, 5):
         for width in (0, 4):
@@ -340,8 +334,7 @@ def test_random_accumulations(steps, values, known, given_out):
     text = f"""{HEAD}g (float s, float[{length}] x) => ({each("float y")}, float[{length}] z) {{
         {each("y")}, z = Scan <num_scan_inputs = 1, body = b ({each("float a")}, float e)
             => ({each("float r")}, float q) {{
-            {" ".join(lines)} q = Neg ({shown}) }}> ({", ".join("s" for _ in steps)}, x)
-    }}"""
+            {" ".join(lines)} q = Neg ({shown}) }}> ({", ".join("s" for _ in steps)}, x) }}"""
     model = raised(text).model
     fed = {"s": np.array(1, np.float32), "x": np.array(values, np.float32)}
     assert_same(text, model, fed)

@@ -1,7 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import run_in_onnxruntime, run_passes
+from harness import as_model, run_in_onnxruntime, run_passes
 from loops import op_types
 from straightline import reference
 from straightline.passes import RaiseRecurrences
@@ -36,12 +36,11 @@ def model_of(cells, rows="p = Mul (i, count)", outputs=True):
     body += "".join(f"{name}_ = Identity ({name}) " for name in given)
     stacks = "".join(f", float[R,2,4] {name}s" for name in given)
     names_out = ", ".join(["last", *(f"{name}s" for name in given)])
-    text = f"""<ir_version: 8, opset_import: ["" : 17]>
-    g (float[T,2,3] x, float[2,4] h0, int64 size) => (float[2,4] last{stacks})
+    text = f"""g (float[T,2,3] x, float[2,4] h0, int64 size) => (float[2,4] last{stacks})
     <int64 count = {{{steps}}}, float one = {{1}}, bool yes = {{1}}> {{
     {names_out} = Loop (size, yes, h0) <body = b (int64 i, bool c, float[2,4] h)
     => (bool c2, float[2,4] n{results}) {{ c2 = Identity (c) {body} }}> }}"""
-    model = onnx.parser.parse_model(text)
+    model = as_model(text)
     for name, array in CONSTANTS.items():
         model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     return model

@@ -1,7 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import op_types, run_passes
+from harness import as_model, op_types, run_passes
 from sessions import outputs
 from simplified import operators
 from straightline.passes import ApplyRules
@@ -68,10 +68,10 @@ def transposed(after, groups, bias, attributes="", **constants):
     """A ConvTranspose of four channels to eight, and nodes after it."""
     arrays = {"w": RNG.standard_normal((4, 8 // groups, 3, 2)), "b": RNG.standard_normal(8)}
     arrays |= constants
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4, 5, 6] x) => (y) {{
+    text = f"""g (float[n, 4, 5, 6] x) => (y) {{
         t = ConvTranspose <group = {groups} {attributes}> (x, w{", b" if bias else ""})
         {after} }}"""
-    proto = onnx.parser.parse_model(text)
+    proto = as_model(text)
     tensors = [onnx.numpy_helper.from_array(a.astype(np.float32), n) for n, a in arrays.items()]
     proto.graph.initializer.extend(t for t in tensors if t.name != "b" or bias)
     return onnx.shape_inference.infer_shapes(proto), [2, 4, 5, 6]

@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import pytest
+from harness import as_model
 from straightline.reference import run
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.fold_forms import JOINS
@@ -221,39 +222,39 @@ def test_a_condition_on_the_state_stays_open():
     assert not prove(onnx.parser.parse_model(text), other, equality="reals").proved
 
 
-MEANS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+MEANS = """g (float[n, 3] x) => (float[m, 3] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] k = {0}, int64[1] k1 = {1}, bool go = {1}> {
     s = Shape (x) n = Gather <axis = 0> (s, zero)
     y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[3] t) { d = Identity (c)
         j = Add (i, one) e = Unsqueeze (%s, k) p = Slice (x, k, e, k)
         t = %s <axes = [0], keepdims = 0> (p) }> }"""
-AT_ONCE = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+AT_ONCE = """g (float[n, 3] x) => (float[m, 3] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] k1 = {1}, int64[1] k = {0}> {
     s = Shape (x) n = Gather <axis = 0> (s, zero) c = CumSum (x, zero) r = Range (zero, n, one)
     j = Add (r, one) f = Cast <to = 1> (%s) g = Unsqueeze (f, k1) y = Div (c, g) }"""
 
 
 def test_means_of_prefixes_are_elements_of_a_cumsum_by_their_number():
-    loop = onnx.parser.parse_model(MEANS % ("j", "ReduceMean"))
-    own, other = (onnx.parser.parse_model(AT_ONCE % number) for number in ("j", "r"))
+    loop = as_model(MEANS % ("j", "ReduceMean"))
+    own, other = (as_model(AT_ONCE % number) for number in ("j", "r"))
     assert prove(loop, own, equality="reals").proved
     assert prove(own, loop, equality="reals").proved
     assert not prove(loop, own).proved  # bit for bit a kernel may add in another order
     assert not prove(loop, other, equality="reals").proved
-    shorter = onnx.parser.parse_model(MEANS % ("i", "ReduceMean"))
+    shorter = as_model(MEANS % ("i", "ReduceMean"))
     assert not prove(shorter, own, equality="reals").proved
 
 
-RUNNING = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 3] x) => (float[m, 3] y)
+RUNNING = """g (float[n, 3] x) => (float[m, 3] y)
     <float[3] low = {-inf, -inf, -inf}> { l, y = Scan <num_scan_inputs = 1, body = b (float[3] s,
     float[3] e) => (float[3] t, float[3] u) { t = %s (s, e) u = Identity (t) }> (low, x) }"""
 
 
 def test_extremes_of_prefixes_are_states():
-    loop = onnx.parser.parse_model(MEANS % ("j", "ReduceMax"))
-    assert prove(loop, onnx.parser.parse_model(RUNNING % "Max"), equality="reals").proved
-    assert not prove(loop, onnx.parser.parse_model(RUNNING % "Min"), equality="reals").proved
-    finite = onnx.parser.parse_model((RUNNING % "Max").replace("-inf", "-9"))
+    loop = as_model(MEANS % ("j", "ReduceMax"))
+    assert prove(loop, as_model(RUNNING % "Max"), equality="reals").proved
+    assert not prove(loop, as_model(RUNNING % "Min"), equality="reals").proved
+    finite = as_model((RUNNING % "Max").replace("-inf", "-9"))
     assert not prove(loop, finite, equality="reals").proved
 
 
@@ -282,18 +283,18 @@ def test_a_register_of_the_last_rows(update, start, joined):
         np.testing.assert_array_equal(run(loop, feeds)[0], run(rows, feeds)[0])
 
 
-LOGS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+LOGS = """g (float[n, 2] x) => (float[2] y)
     <float[2] f = {%s}> { y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
     => (float[2] t) { a = Exp (s) b = Exp (%s) c = Add (a, b) t = Log (c) }> (f, x) }"""
-LOG_OF_SUM = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+LOG_OF_SUM = """g (float[n, 2] x) => (float[2] y)
     <float[2] ones = {1, 1}, int64[1] k = {0}> { e = Exp (x) s = ReduceSum <keepdims = 0> (e, k)
     p = Add (s, ones) y = Log (p) }"""
 
 
 def test_the_exponential_of_a_state_is_a_sum():
-    other = onnx.parser.parse_model(LOG_OF_SUM)
+    other = as_model(LOG_OF_SUM)
     for first, row in (("0, 0", "e"), ("1, 1", "e"), ("0, 0", "s")):
-        proof = prove(onnx.parser.parse_model(LOGS % (first, row)), other, equality="reals")
+        proof = prove(as_model(LOGS % (first, row)), other, equality="reals")
         assert proof.proved is ((first, row) == ("0, 0", "e")), proof.reason
 
 

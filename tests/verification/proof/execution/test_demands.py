@@ -10,8 +10,7 @@ GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
     <int64[1] rest = {-1}, int64[1] four = {4}, int64[1] six = {6}, int64[1] one = {1},
      int64[3] copied = {0, -1, 24}, int64[4] tall = {0, 1, -1, 24}> {
         n = Shape <end = 1> (x) t = Shape <start = 2, end = 3> (x) k = Shape <end = 1> (u)
-        %s
-    }"""
+        %s }"""
 BEFORE = "s = Concat <axis = 0> (n, t, rest) y = Reshape <allowzero = 1> (x, s)"
 
 
@@ -44,9 +43,7 @@ def test_a_branch_that_may_not_run_needs_no_elements():
             s = Concat <axis = 0> (t, rest)
             y = If (c) <
                 then_branch = a () => (float[A, B] p) { p = Reshape <allowzero = 1> (x, s) },
-                else_branch = b () => (float[C, D] q) { q = Transpose (x) }
-            >
-        }"""
+                else_branch = b () => (float[C, D] q) { q = Transpose (x) } > }"""
     after = before.replace(
         "q = Transpose (x)", "v = Reshape <allowzero = 1> (x, s) q = Transpose (x)"
     )
@@ -59,8 +56,7 @@ def test_a_branch_that_may_not_run_needs_no_elements():
 def test_without_a_zero_allowzero_says_nothing():
     text = """g (float[N, T] x) => (float[2, A, 3] y)
     <int64[3] s = {2, -1, 3}, int64[3] z = {2, -1, 0}> {
-        y = Reshape <allowzero = %d> (x, %s)
-    }"""
+        y = Reshape <allowzero = %d> (x, %s) }"""
     assert_proved(text % (1, "s"), text % (0, "s"))
     assert_open(text % (1, "z"), text % (0, "z"))
 

@@ -182,8 +182,7 @@ def test_an_overflow_does_not_refute_equality_over_the_reals():
 def test_outputs_that_nobody_reads_make_a_normalization_train(opset):
     text = f"""<ir_version: 7, opset_import: ["" : {opset}]>
         g (float[2, 6, 5] x, float[6] s, float[6] v) => (float[2, 6, 5] y) {{
-            y = BatchNormalization (x, s, s, s, v)
-        }}"""
+            y = BatchNormalization (x, s, s, s, v) }}"""
     inference = onnx.parser.parse_model(text)
     training = onnx.parser.parse_model(text.replace("y =", "y, a, b, c, d ="))
     assert not prove(training, inference, equality="reals", search=False)

@@ -194,8 +194,7 @@ def test_as_many_of_the_last_elements_as_there_are_is_all():
         n = Shape <start = %d, end = %d> (x)
         k = Neg (n)
         a = Constant <value_ints = [1]> ()
-        y = Slice (x, k, end, a)
-    }"""
+        y = Slice (x, k, end, a) }"""
     whole = "g (float[N, M] x) => (float[A, B] y) { y = Identity (x) }"
     assert_proved(text % (1, 2), whole)
     assert_open(text % (0, 1), whole)
