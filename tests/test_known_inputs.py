@@ -116,28 +116,26 @@ def test_a_smaller_least_size_decides_nothing():
     assert op_types(sl.rewrite(model, dims={"N": ">=2"}, verify=True)) == ["ReduceMax"]
 
 
-GUARDED_CELL = """steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
-   <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0},
-    int64[1] width = {4}> {
-   rows = Transpose <perm = [1, 0, 2]> (x)
-   sizes = Shape (rows)
-   steps = Gather (sizes, zero)
-   longest = Max (one, steps)
-   least = Min (steps, longest)
-   batch = Shape <start = 1, end = 2> (rows)
-   shape = Concat <axis = 0> (batch, width)
-   initial = Expand (nothing, shape)
-   some = Less (zero, steps)
-   i, h, y = Loop (most, some, zero, initial) <
-      body = b (int64 n, bool c, int64 j, float[B,4] h)
-         => (bool d, int64 k, float[B,4] r, float[B,4] s) {
-      e = Gather (rows, j)
-      a = MatMul (e, w) b = MatMul (h, u) f = Add (a, b) r = Tanh (f) s = Identity (r)
-      k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l) }> }"""
-
-
 def test_guards_of_a_cell_for_batches_of_nothing_are_gone_with_least_sizes():
-    model = as_model(GUARDED_CELL)
+    guarded_cell = """steps (float[B,T,3] x, float[3,4] w, float[4,4] u) => (float[T,B,4] y)
+       <int64 zero = {0}, int64 one = {1}, int64 most = {9223372036854775807}, float nothing = {0},
+        int64[1] width = {4}> {
+       rows = Transpose <perm = [1, 0, 2]> (x)
+       sizes = Shape (rows)
+       steps = Gather (sizes, zero)
+       longest = Max (one, steps)
+       least = Min (steps, longest)
+       batch = Shape <start = 1, end = 2> (rows)
+       shape = Concat <axis = 0> (batch, width)
+       initial = Expand (nothing, shape)
+       some = Less (zero, steps)
+       i, h, y = Loop (most, some, zero, initial) <
+          body = b (int64 n, bool c, int64 j, float[B,4] h)
+             => (bool d, int64 k, float[B,4] r, float[B,4] s) {
+          e = Gather (rows, j)
+          a = MatMul (e, w) b = MatMul (h, u) f = Add (a, b) r = Tanh (f) s = Identity (r)
+          k = Add (j, one) g = Less (k, steps) l = Less (k, least) d = And (g, l) }> }"""
+    model = as_model(guarded_cell)
     whole = sl.rewrite(model, "accelerate", optimize_for="run", verify=True)
     least = sl.rewrite(
         model, "accelerate", dims={"B": ">=1", "T": ">=1"}, optimize_for="run", verify=True

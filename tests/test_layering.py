@@ -106,7 +106,6 @@ WITHIN = {
     "targets": ("targets/classical", "targets/forms")}  # fmt: skip
 """The same for the rooms of a floor; those that are not named import none of their floor. A floor's
 `__init__.py` stands above its rooms: it names what the floor offers."""
-MAY_LOAD_THE_COMMANDS = ("__main__.py",)
 
 
 def imports(file, root=ROOT, *, types=False):
@@ -181,9 +180,10 @@ def room(file):
 def violations(file, root=ROOT):
     """The files that a file imports although they stand on a higher floor, or in another room."""
     home, own = floor(file), room(file)
+    may_load_the_commands = ("__main__.py",)
     for other in imports(file, root):
         if floor(other) != home:
-            allowed = floor(other) in ("records", *FLOORS[home]) or file in MAY_LOAD_THE_COMMANDS
+            allowed = floor(other) in ("records", *FLOORS[home]) or file in may_load_the_commands
         else:
             allowed = room(other) in (own, *WITHIN.get(own, ())) or own.endswith("__init__")
         if not allowed:

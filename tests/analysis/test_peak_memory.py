@@ -54,16 +54,14 @@ def test_peaks(name):
     assert found is not None and (str(found.size), found.whole) == (size, whole)
 
 
-ROWS = (
-    HEAD
-    + """g (float[N, D] x, float[M, D] w) => (float[N] y) {
-    y = Scan <num_scan_inputs = 1, body = b (float[D] e) => (float r) {
-        t = Sub (w, e) r = ReduceSum <keepdims = 0> (t) }> (x) }"""
-)
-
-
 def test_peak_memory_before_and_after_a_rewrite():
-    model = ir.parse(ROWS)
+    rows = (
+        HEAD
+        + """g (float[N, D] x, float[M, D] w) => (float[N] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float[D] e) => (float r) {
+            t = Sub (w, e) r = ReduceSum <keepdims = 0> (t) }> (x) }"""
+    )
+    model = ir.parse(rows)
     line = "at most 4*D*M + 4*N + 4 bytes before, 4*D*M*N + 4*D*N + 4*N bytes after"
     outcome = transform(model)
     assert line in str(outcome)

@@ -17,8 +17,6 @@ from straightline.ir import SaveError
 from tables import table
 from texts import HEADER, LOOP
 
-COMMAND = [sys.executable, "-m", "straightline"]
-
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
@@ -132,11 +130,12 @@ def test_ctrl_c_in_a_terminal_says_how_to_go_on():
     for number in range(many):
         os.link("models/a.onnx", f"models/m{number:03}.onnx")
     child, terminal = pty.fork()
+    command = [sys.executable, "-m", "straightline"]
     if not child:
         os.environ["COLUMNS"] = "200"
         # A shell in a terminal does so; tests that run in the background are told to ignore it.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.execv(sys.executable, [*COMMAND, "rewrite", "models", "-o", "out", "--jobs", "1"])
+        os.execv(sys.executable, [*command, "rewrite", "models", "-o", "out", "--jobs", "1"])
     shown, sent = b"", False
     while True:
         if select.select([terminal], [], [], 0.005)[0]:

@@ -9,13 +9,12 @@ import pytest
 import straightline as sl
 from texts import HEADER, LOOP
 
-HALVES = "g (float[N] x) => (float[N] y) <float three = {3}> { y = Div (x, three) }"
-HALF = "g (float[N] x) => (float[N] y) <float third = {0.33333334}> { y = Mul (x, third) }"
-
 
 @pytest.fixture
 def folder(folder):
-    for name, text in (("loop", LOOP), ("halves", HALVES), ("half", HALF)):
+    halves = "g (float[N] x) => (float[N] y) <float three = {3}> { y = Div (x, three) }"
+    half = "g (float[N] x) => (float[N] y) <float third = {0.33333334}> { y = Mul (x, third) }"
+    for name, text in (("loop", LOOP), ("halves", halves), ("half", half)):
         onnx.save(onnx.parser.parse_model(HEADER + text), folder / f"{name}.onnx")
     return folder
 

@@ -7,18 +7,15 @@ from commands import assert_refused, write
 from tables import table
 from texts import DECIDED_BY_INPUTS, LOOP, NODE
 
-BAD_MODELS = {
-    "an undefined name": (NODE % "y = Add (x, nowhere)", "nowhere"),
-    "a name defined twice": (NODE % "y = Abs (x) y = Neg (x)", "y"),
-    "a cycle": (NODE % "y = Add (x, z) z = Neg (y)", "cycle"),
-    "a body of another arity": (LOOP.replace("(bool d, float[2] e)", "(bool d)"), "Loop"),
-    "an unknown opset": (None, "opset"),
-}
 
-
-@pytest.mark.parametrize("fault", BAD_MODELS)
-def test_a_bad_model_is_refused_in_one_line(folder, run, fault):
-    text, word = BAD_MODELS[fault]
+@table(
+    ("an undefined name", NODE % "y = Add (x, nowhere)", "nowhere"),
+    ("a name defined twice", NODE % "y = Abs (x) y = Neg (x)", "y"),
+    ("a cycle", NODE % "y = Add (x, z) z = Neg (y)", "cycle"),
+    ("a body of another arity", LOOP.replace("(bool d, float[2] e)", "(bool d)"), "Loop"),
+    ("an unknown opset", None, "opset"),
+)
+def test_a_bad_model_is_refused_in_one_line(fault, text, word, folder, run):
     write(folder / "in.onnx", text or LOOP)
     if text is None:
         model = onnx.load("in.onnx")

@@ -66,14 +66,12 @@ def test_strict_refuses_what_stays(folder, run):
     assert not (folder / "out.onnx").exists()
 
 
-RECURRENCE = """g (float[2] x, int64 n) => (float[2] y) {
-    yes = Constant <value = bool {1}> ()
-    [l] y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
-        d = Identity (c) r = Relu (s) t = Add (r, r) }> }"""
-
-
 def test_inspect_shows_what_decides_alone_unless_asked(folder, run):
-    source = write(folder / "in.onnx", RECURRENCE)
+    recurrence = """g (float[2] x, int64 n) => (float[2] y) {
+        yes = Constant <value = bool {1}> ()
+        [l] y = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
+            d = Identity (c) r = Relu (s) t = Add (r, r) }> }"""
+    source = write(folder / "in.onnx", recurrence)
     short, full, document = (
         " ".join(run("inspect", source, *more).output.split())  # tables break lines anywhere
         for more in ((), ("-v",), ("--json",))
@@ -213,15 +211,13 @@ def test_a_rewrite_that_cannot_be_verified_is_written_with_a_warning(folder, run
     assert not (folder / "new.onnx").exists()
 
 
-ENDLESS = """g (float[2] x, bool c) => (float[2] y) {
-    go = Identity (c)
-    y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
-        h = Identity (g)
-        e = Neg (a) }> }"""
-
-
 def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
-    write(folder / "in.onnx", ENDLESS.replace("Identity (c)", "Not (c)"))
+    endless = """g (float[2] x, bool c) => (float[2] y) {
+        go = Identity (c)
+        y = Loop (, go, x) <body = b (int64 i, bool g, float[2] a) => (bool h, float[2] e) {
+            h = Identity (g)
+            e = Neg (a) }> }"""
+    write(folder / "in.onnx", endless.replace("Identity (c)", "Not (c)"))
     options = ("--set", "c=false", "--timeout", "0.5", "--no-prove")
     result = run("rewrite", "in.onnx", "out.onnx", *options)
     assert result.exit_code == 0

@@ -6,18 +6,17 @@ import pytest
 from commands import assert_refused, write
 from tables import table
 
-LOOP = """g (int64 n, int64 m, float[2] x) => (float[2] y) <bool yes = {1}> {
-    t = Add (n, m)
-    y = Loop (t, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-        d = Identity (c)
-        e = Add (a, a) }> }"""
-
 
 @pytest.fixture(autouse=True)
 def models(folder):
+    loop = """g (int64 n, int64 m, float[2] x) => (float[2] y) <bool yes = {1}> {
+        t = Add (n, m)
+        y = Loop (t, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+            d = Identity (c)
+            e = Add (a, a) }> }"""
     for name in ("models/a.onnx", "models/deep/b.onnx", "c.onnx"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        write(folder / name, LOOP)
+        write(folder / name, loop)
     (folder / "models/straightline.toml").write_text("set = { n = 2, m = '@m.npy' }\nstrict = true")
     np.save(folder / "models/m.npy", np.int64(1))
 
@@ -71,7 +70,8 @@ def test_each_file_is_named_once(run, folder):
     assert result.stderr == "configuration models/straightline.toml\n"
 
 
-WEAK = [
+@pytest.mark.sample(5)
+@table(
     "verify = false",
     "prove = false",
     "unproved = 'allow'",
@@ -82,12 +82,8 @@ WEAK = [
     "assume = { x = 'then' }",
     "assume-max = { x = 1 }",
     "dim = { N = '>=1' }",
-]
-
-
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("line", WEAK)
-def test_a_weaker_guarantee_needs_a_file_of_the_user(run, folder, monkeypatch, line):
+)
+def test_a_weaker_guarantee_needs_a_file_of_the_user(line, run, folder, monkeypatch):
     file = folder / "models/straightline.toml"
     file.write_text(f"set = {{ n = 2, m = 1 }}\n{line}")
     key, place = line.split()[0], "models/straightline.toml"

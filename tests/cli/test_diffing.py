@@ -68,19 +68,17 @@ def test_a_model_that_is_not_there(run):
     assert result.exit_code == 1 and result.stderr.startswith("error: ")
 
 
-LOOP = """g (float[2] x) => (float[2] y) {
-    iterations = Constant <value_int = 3> ()
-    y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-        d = Identity (c) e = Exp (a) }> }"""
-
-
 @pytest.fixture(autouse=True)
 def batches(folder, monkeypatch):
     """Two models and one that is none; what they became twice, once with the Loop kept."""
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     Path("models").mkdir()
+    loop = """g (float[2] x) => (float[2] y) {
+        iterations = Constant <value_int = 3> ()
+        y = Loop (iterations, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+            d = Identity (c) e = Exp (a) }> }"""
     for name in ("a", "<b>"):
-        write(folder / "models" / f"{name}.onnx", LOOP)
+        write(folder / "models" / f"{name}.onnx", loop)
     Path("models/c.onnx").write_bytes(b"no model")
 
 

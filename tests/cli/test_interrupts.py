@@ -82,13 +82,11 @@ def test_an_import_that_swallows_it():
     assert (found.returncode, found.stderr) == INTERRUPTED
 
 
-FOLDED = """g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
-    five = Pow (two, three)
-    y = Mul (x, five) }"""
-
-
 def test_an_import_during_the_work_that_swallows_it(folder):
-    onnx.save(as_model(FOLDED), "in.onnx")
+    folded = """g (float[2] x) => (float[2] y) <float two = {2}, float three = {3}> {
+        five = Pow (two, three)
+        y = Mul (x, five) }"""
+    onnx.save(as_model(folded), "in.onnx")
     action = f"""
             try:
                 {KILL}
@@ -100,11 +98,13 @@ def test_an_import_during_the_work_that_swallows_it(folder):
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 
 
-PLACES = {
-    "while it rewrites": "import straightline.passes.manager.pipeline as p\n"
-    f"p.run_passes = lambda *_: {KILL}",
-    "while it writes": f"os.replace = lambda *_: {KILL}",
-    "in a destructor": f"""
+@pytest.mark.sample(2)
+@SIGNALS
+@table(
+    ("while it rewrites", "import straightline.passes.manager.pipeline as p\n"
+    f"p.run_passes = lambda *_: {KILL}"),
+    ("while it writes", f"os.replace = lambda *_: {KILL}"),
+    ("in a destructor", f"""
 import time, straightline.passes.manager.pipeline as p
 class Odd:
     def __del__(self):
@@ -113,15 +113,9 @@ class Odd:
 def run(*_):
     Odd()
     time.sleep(30)
-p.run_passes = run""",
-}
-
-
-@pytest.mark.sample(2)
-@SIGNALS
-@pytest.mark.parametrize("place", PLACES)
-def test_during_the_work(place, name, ending, folder):
-    found = python(BEFORE.format(patch=PLACES[place].replace("SIGINT", name)), *REWRITE)
+p.run_passes = run"""))  # fmt: skip
+def test_during_the_work(place, text, name, ending, folder):
+    found = python(BEFORE.format(patch=text.replace("SIGINT", name)), *REWRITE)
     assert (found.returncode, found.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 

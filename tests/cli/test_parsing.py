@@ -31,38 +31,33 @@ def test_values(text, value):
 
 
 X = np.float32([[1, 2], [3, 4]])
-FILES = {
-    "x.npy": lambda path: np.save(path, X),
-    "x.npz": lambda path: np.savez(path, anything=X),
-    "x.pb": lambda path: path.write_bytes(numpy_helper.from_array(X).SerializeToString()),
-}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_values_in_files(file, tmp_path):
-    FILES[file](tmp_path / file)
+@table(
+    ("x.npy", lambda path: np.save(path, X)),
+    ("x.npz", lambda path: np.savez(path, anything=X)),
+    ("x.pb", lambda path: path.write_bytes(numpy_helper.from_array(X).SerializeToString())),
+)
+def test_values_in_files(file, call, tmp_path):
+    call(tmp_path / file)
     given = parsing.assignment(f"x=@{tmp_path / file}")
     assert given.content == tmp_path / file and files_in([given]) == [tmp_path / file]
     found = contents([given])["x"]
     assert found.dtype == X.dtype and np.array_equal(found, X)
 
 
-BROKEN = {
-    "none.npy": (None, "there is no file"),
-    "two.npz": (lambda path: np.savez(path, a=X, b=X), "holds 2 arrays; a value is one"),
-    "no.npz": (np.savez, "holds 0 arrays"),
-    "cut.npz": (lambda path: path.write_bytes(b"PK\3\4"), "cannot be read as .npz"),
-    "cut.npy": (lambda path: path.write_bytes(b"\x93NUMPY"), "cannot be read as .npy"),
-    "text.pb": (lambda path: path.write_bytes(b"hello, world"), "is not a .npy, .npz or .pb"),
-    "empty.pb": (lambda path: path.write_bytes(b""), "the tensor|cannot be read"),
-    "code.npy": (lambda path: np.save(path, np.array([{}])), "cannot be read as .npy"),
-    "size.pb": (lambda path: path.write_bytes(onnx.TensorProto(data_type=1,
-     dims=[9]).SerializeToString()), "the tensor|cannot be read")}  # fmt: skip
-
-
-@pytest.mark.parametrize("file", BROKEN)
-def test_files_that_hold_no_value(file, tmp_path):
-    write, words = BROKEN[file]
+@table(
+    ("none.npy", None, "there is no file"),
+    ("two.npz", lambda path: np.savez(path, a=X, b=X), "holds 2 arrays; a value is one"),
+    ("no.npz", np.savez, "holds 0 arrays"),
+    ("cut.npz", lambda path: path.write_bytes(b"PK\3\4"), "cannot be read as .npz"),
+    ("cut.npy", lambda path: path.write_bytes(b"\x93NUMPY"), "cannot be read as .npy"),
+    ("text.pb", lambda path: path.write_bytes(b"hello, world"), "is not a .npy, .npz or .pb"),
+    ("empty.pb", lambda path: path.write_bytes(b""), "the tensor|cannot be read"),
+    ("code.npy", lambda path: np.save(path, np.array([{}])), "cannot be read as .npy"),
+    ("size.pb", lambda path: path.write_bytes(onnx.TensorProto(data_type=1,
+     dims=[9]).SerializeToString()), "the tensor|cannot be read"))  # fmt: skip
+def test_files_that_hold_no_value(file, write, words, tmp_path):
     if write is not None:
         write(tmp_path / file)
     with pytest.raises(Error, match=words) as caught:

@@ -113,19 +113,17 @@ def test_the_same_done_many_times_is_one_row(capsys: pytest.CaptureFixture[str])
     assert "1 more" in shown_
 
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
-BRANCHES = """then_branch = t () => (float[2] r{0}) {{ r{0} = Relu (x) }},
-    else_branch = f () => (float[2] s{0}) {{ s{0} = Neg (x) }}"""
-
-
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     """A model with many Ifs that are decided, and then many that are not."""
-    nodes = [f"d{n} = If (yes) <{BRANCHES.format(f'd{n}')}>" for n in range(50)]
-    nodes += [f"k{n} = If (c) <{BRANCHES.format(f'k{n}')}>" for n in range(45)]
+    branches = """then_branch = t () => (float[2] r{0}) {{ r{0} = Relu (x) }},
+        else_branch = f () => (float[2] s{0}) {{ s{0} = Neg (x) }}"""
+    nodes = [f"d{n} = If (yes) <{branches.format(f'd{n}')}>" for n in range(50)]
+    nodes += [f"k{n} = If (c) <{branches.format(f'k{n}')}>" for n in range(45)]
     nodes += [f"y = Sum ({', '.join([f'd{n}' for n in range(50)] + [f'k{n}' for n in range(45)])})"]
     signature = "g (float[2] x, bool c) => (float[2] y) <bool yes = {1}>"
-    text = f"{HEADER} {signature} {{ {' '.join(nodes)} }}"
+    header = '<ir_version: 8, opset_import: ["" : 17]>'
+    text = f"{header} {signature} {{ {' '.join(nodes)} }}"
     path = tmp_path / "many.onnx"
     onnx.save(onnx.parser.parse_model(text), path)
     return path

@@ -8,16 +8,15 @@ from harness import as_model
 from straightline.cli.commands import app
 from typer.testing import CliRunner
 
-TEXT = """g (float[2] x, float[N] w, int64 n, bool q) => (float[2] y) {
-        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
-            d = Identity (c)  s = Sin (a)  r = Exp (s) }>
-        y = If (q) <then_branch = t () => (float[2] s) { s = Neg (z) },
-                    else_branch = e () => (float[2] u) { u = Abs (z) }> }"""
-
 
 @pytest.fixture(autouse=True)
 def folder(folder: Path) -> Path:
-    onnx.save(as_model(TEXT), folder / "my model.onnx")
+    text = """g (float[2] x, float[N] w, int64 n, bool q) => (float[2] y) {
+            z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
+                d = Identity (c)  s = Sin (a)  r = Exp (s) }>
+            y = If (q) <then_branch = t () => (float[2] s) { s = Neg (z) },
+                        else_branch = e () => (float[2] u) { u = Abs (z) }> }"""
+    onnx.save(as_model(text), folder / "my model.onnx")
     return folder
 
 

@@ -17,25 +17,22 @@ def whole(*numbers):
     return np.array(numbers, np.int32)
 
 
-MASKS = {
-    "none": lambda total: None,
-    "lengths": lambda total: whole(2, total),
-    "empty": lambda total: whole(total, 0),
-    "spans": lambda total: whole(2, total, 0, 1),
-    "offsets": lambda total: whole(2, 1, 0, S, 2 * S, 0, 2, 3),
-    "flags": lambda total: DRAW.integers(0, 2, (B, total)).astype(np.int32),
-    "rows": lambda total: DRAW.integers(0, 2, (B, S, total)).astype(np.int32),
-}
-
-
 @pytest.mark.sample(8)
-@pytest.mark.parametrize("mask", MASKS)
+@table(
+    ("none", lambda total: None),
+    ("lengths", lambda total: whole(2, total)),
+    ("empty", lambda total: whole(total, 0)),
+    ("spans", lambda total: whole(2, total, 0, 1)),
+    ("offsets", lambda total: whole(2, 1, 0, S, 2 * S, 0, 2, 3)),
+    ("flags", lambda total: DRAW.integers(0, 2, (B, total)).astype(np.int32)),
+    ("rows", lambda total: DRAW.integers(0, 2, (B, S, total)).astype(np.int32)),
+)
 @pytest.mark.parametrize(
     ("causal", "past", "opset"), [(0, False, 11), (1, False, 17), (0, True, 21), (1, True, 13)]
 )
-def test_attention(mask, causal, past, opset):
+def test_attention(mask, call, causal, past, opset):
     cache = floats(2, B, N, P, D) if past else None
-    inputs = [floats(B, S, 6), floats(6, 3 * H), floats(3 * H), MASKS[mask](S + P * past), cache]
+    inputs = [floats(B, S, 6), floats(6, 3 * H), floats(3 * H), call(S + P * past), cache]
     settings = {"num_heads": N, "unidirectional": causal, "opset": opset, "constants": (1,)}
     assert_kernel(ATTENTION, inputs, 2, **settings, mask_filter_value=LOWEST if causal else -1.0)
 

@@ -36,12 +36,10 @@ def test_a_fault_of_the_kernel_stays():
     assert "untransposed before a vector" in kept.reason
 
 
-GEMM = {"activation_alpha": 0.3, "activation_beta": 0.6, "activation_gamma": 1.1}
-
-
 @table(("Celu", 1), ("HardSigmoid", 2), ("LeakyRelu", 1), ("ScaledTanh", 2), ("Tanh", 0))
 def test_fused_gemm(name, count):
-    parameters = dict(list(GEMM.items())[:count])
+    gemm = {"activation_alpha": 0.3, "activation_beta": 0.6, "activation_gamma": 1.1}
+    parameters = dict(list(gemm.items())[:count])
     inputs = [floats(3, 2), floats(4, 3), floats(4)]
     settings = {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0, "activation": name}
     assert_kernel(DOMAIN + "FusedGemm", inputs, opset=11, **settings, **parameters)

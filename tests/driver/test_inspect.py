@@ -110,19 +110,17 @@ def test_a_construct_in_another_form_is_still_one():
     assert not sl.inspect(model(text), "scans-to-loops").straight_line
 
 
-RECURRENCE = """g (float[2] x, int64 n) => (float[2] y, float[k] z) {
-    yes = Constant <value = bool {1}> ()
-    [l] y, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s)
-        => (bool d, float[2] t, float u) {
-        d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t) }> }"""
-
-
 def test_the_deciding_input_alone_without_details():
     from straightline.display import as_text
 
     decides = "trip count depends on input 'n'"
+    recurrence = """g (float[2] x, int64 n) => (float[2] y, float[k] z) {
+        yes = Constant <value = bool {1}> ()
+        [l] y, z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] s)
+            => (bool d, float[2] t, float u) {
+            d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t) }> }"""
     for arguments, remedy in (({}, "--set n=..."), ({"max_trips": 1}, "it stays with --set n=4")):
-        found = sl.inspect(model(RECURRENCE), **arguments)
+        found = sl.inspect(model(recurrence), **arguments)
         (construct,) = found.constructs
         assert construct.reason.startswith(decides) and "it carries" in construct.reason
         assert construct.brief.startswith(decides) and remedy in construct.brief

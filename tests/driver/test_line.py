@@ -114,13 +114,11 @@ def test_shapes_are_known_to_the_conversion() -> None:
         convert_version(proto, 8, shapes={"n": (3,)})
 
 
-DEFAULT = """<ir_version: 8, opset_import: ["": 13]>
-    g (float[N, 3] x, int64[1] k) => (float[M, 3] y) <int64[1] k = {1}> {
-        y, places = TopK <axis = 0> (x, k) }"""
-
-
 def test_defaults_are_constants_where_they_are_frozen() -> None:
-    proto = parsed(DEFAULT)
+    default = """<ir_version: 8, opset_import: ["": 13]>
+        g (float[N, 3] x, int64[1] k) => (float[M, 3] y) <int64[1] k = {1}> {
+            y, places = TopK <axis = 0> (x, k) }"""
+    proto = parsed(default)
     assert [value.name for value in proto.graph.input] == ["x", "k"]
     assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
     made = convert_version(proto, 8, freeze_initializers=True, verify=True)

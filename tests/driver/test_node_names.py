@@ -4,25 +4,6 @@ import onnx
 import straightline as sl
 from tables import table
 
-LOOP = """<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
-g (float[4] x, int64 m) => (float[] y, float[4] w) <bool yes = {1}, float z = {0}> {
-    [Add_1] k = Add (x, x)
-    t = Neg (x)
-    u = Neg (t)
-    w = own.f (u)
-    y = Loop (m, yes, z) <body = b (int64 i, bool c, float a) => (bool d, float e) {
-        d = Identity (c)
-        p = Gather <axis = 0> (k, i)
-        [Mul_1] q = Mul (a, p)
-        r = Mul (q, q)
-        e = Add (r, p)
-    }>
-}
-<domain: "own", opset_import: ["" : 13]> f (v) => (o) {
-    n = Constant <value = float {2}> ()
-    h = Mul (v, n)
-    o = Mul (h, n) }"""
-
 
 def names(nodes):
     """The names of nodes and of those in their bodies."""
@@ -39,7 +20,25 @@ def names(nodes):
     lambda model: sl.transform(model, (), opset=21, verify=False).model,
 )
 def test_every_node_has_a_name_of_its_own(result):
-    model = result(onnx.parser.parse_model(LOOP))
+    loop = """<ir_version: 8, opset_import: ["" : 13, "own" : 1]>
+    g (float[4] x, int64 m) => (float[] y, float[4] w) <bool yes = {1}, float z = {0}> {
+        [Add_1] k = Add (x, x)
+        t = Neg (x)
+        u = Neg (t)
+        w = own.f (u)
+        y = Loop (m, yes, z) <body = b (int64 i, bool c, float a) => (bool d, float e) {
+            d = Identity (c)
+            p = Gather <axis = 0> (k, i)
+            [Mul_1] q = Mul (a, p)
+            r = Mul (q, q)
+            e = Add (r, p)
+        }>
+    }
+    <domain: "own", opset_import: ["" : 13]> f (v) => (o) {
+        n = Constant <value = float {2}> ()
+        h = Mul (v, n)
+        o = Mul (h, n) }"""
+    model = result(onnx.parser.parse_model(loop))
     every = list(names(model.graph.node))
     assert all(every) and len(set(every)) == len(every)
     assert {"Add_1", "Mul_1"} <= set(every)

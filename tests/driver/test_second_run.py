@@ -50,14 +50,12 @@ def test_a_random_model(drawn, steps):
     assert_settled(drawn[0], **STEPS[steps])
 
 
-FITTED = """<ir_version: 8, opset_import: ["" : 14]>
-g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
-    y = HardSwish (x)
-    z = HardSwish (y) }"""
-
-
 def test_forms_of_a_target_are_simplified():
     """Both forms hold the same constants, which the passes merge."""
-    model = onnx.parser.parse_model(FITTED)
+    fitted = """<ir_version: 8, opset_import: ["" : 14]>
+    g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
+        y = HardSwish (x)
+        z = HardSwish (y) }"""
+    model = onnx.parser.parse_model(fitted)
     outcome = sl.transform(model, "simplify", target="tinygrad", opset=14, verify=False)
     assert_settled(outcome.model, passes="simplify", target="tinygrad", opset=14)

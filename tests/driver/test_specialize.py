@@ -9,19 +9,18 @@ from straightline.driver.specialize import bind_inputs, typed_values
 from straightline.ir.errors import BindingError
 from tables import table
 
-MODEL = """<ir_version: %d, opset_import: ["" : 23]>
-g (float[N, 4] x, float[N, M] w, %s v) => (float[N, 4] y, float[2] z) <float[2] z = {1, 2}> {
-    c = Constant <value = bool {1}> ()
-    y = If (c) <
-        then_branch = t () => (float[N, 4] r) { r = Relu (x) },
-        else_branch = f () => (float[N, 4] s) { s = Neg (x) }
-    >
-    used = Identity (v)
-    also = Identity (w) }"""
-
 
 def model(declared="int64", ir_version=11):
-    return sl.ir.parse(MODEL % (ir_version, declared))
+    text = """<ir_version: %d, opset_import: ["" : 23]>
+    g (float[N, 4] x, float[N, M] w, %s v) => (float[N, 4] y, float[2] z) <float[2] z = {1, 2}> {
+        c = Constant <value = bool {1}> ()
+        y = If (c) <
+            then_branch = t () => (float[N, 4] r) { r = Relu (x) },
+            else_branch = f () => (float[N, 4] s) { s = Neg (x) }
+        >
+        used = Identity (v)
+        also = Identity (w) }"""
+    return sl.ir.parse(text % (ir_version, declared))
 
 
 def bound(declared, value):
@@ -330,17 +329,16 @@ g (int64[1, t] ids, int64 n) => (int64[1, u] out, int64[r, 2] sizes)
         => (bool d, int64[1, {}] e, int64[2] sh) {{
         d = Identity (c) sh = Shape (s) k = Expand (one, sh) w = Add (s, k)
         last = Slice (w, zero, one, one) e = {} }}> }}"""
-STATES = {
-    "grows": ("v", "Concat <axis = 1> (w, last)"),
-    "grows under its name": ("t", "Concat <axis = 1> (w, last)"),
-    "stays": ("t", "Sub (w, last)"),
-}
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_a_size_does_not_reach_a_state_that_may_change_it(state):
+@table(
+    ("grows", ("v", "Concat <axis = 1> (w, last)")),
+    ("grows under its name", ("t", "Concat <axis = 1> (w, last)")),
+    ("stays", ("t", "Sub (w, last)")),
+)
+def test_a_size_does_not_reach_a_state_that_may_change_it(state, case):
     """Exporters name the size of a state that grows by that of its initial value."""
-    model = onnx.parser.parse_model(GROWING.format(*STATES[state]))
+    model = onnx.parser.parse_model(GROWING.format(*case))
     outcome = sl.transform(model, shapes={"ids": [1, 4]}, verify=False)
     for count in (0, 1, 3):
         feeds = {"ids": np.arange(4).reshape(1, 4), "n": np.array(count)}

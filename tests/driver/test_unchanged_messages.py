@@ -12,6 +12,7 @@ from random_flat import Flat
 from straightline.driver.job import Request
 from straightline.driver.options import RewriteOptions
 from straightline.passes.base import watching
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>'
 
@@ -50,33 +51,29 @@ def test_a_straight_model_is_copied() -> None:
     assert model.graph.node[0].op_type == "Add"
 
 
-ALONE = {
-    "a node on constants": parsed("a = Add (c, c)  y = Add (a, x)"),
-    "a node that nothing reads": parsed("y = Add (x, c)  a = Relu (y)"),
-    "an initializer that nothing reads": parsed("y = Relu (x)"),
-    "an Identity": parsed("a = Identity (x)  y = Add (a, c)"),
-    "a size": parsed("s = Shape (x)  a = Add (x, c)  y = Reshape (a, s)"),
-    "a part of a Concat": parsed("j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
-     "float[2] c = {1, 2}, int64[2] i = {0, 1}"),
-    "a part of a Concat by Split": parsed(
+@table(
+    ("a node on constants", parsed("a = Add (c, c)  y = Add (a, x)")),
+    ("a node that nothing reads", parsed("y = Add (x, c)  a = Relu (y)")),
+    ("an initializer that nothing reads", parsed("y = Relu (x)")),
+    ("an Identity", parsed("a = Identity (x)  y = Add (a, c)")),
+    ("a size", parsed("s = Shape (x)  a = Add (x, c)  y = Reshape (a, s)")),
+    ("a part of a Concat", parsed("j = Concat <axis = 0> (x, c)  y = Gather (j, i)",
+     "float[2] c = {1, 2}, int64[2] i = {0, 1}")),
+    ("a part of a Concat by Split", parsed(
         "k = Concat <axis = 0> (x, c)  s, t = Split <axis = 0> (k)  y = Add (s, t)"
-    ),
-    "a Constant": parsed(
+    )),
+    ("a Constant", parsed(
         "k = Constant <value_floats = [1.0, 2.0]> ()  a = Add (x, k)  y = Add (a, c)"
-    ),
-    "nodes out of order": parsed("y = Relu (a)  a = Add (x, c)"),
-    "an If": parsed("z = ReduceSum <keepdims = 0> (x)  b = Cast <to = 9> (z)  y = If (b) <"
+    )),
+    ("nodes out of order", parsed("y = Relu (a)  a = Add (x, c)")),
+    ("an If", parsed("z = ReduceSum <keepdims = 0> (x)  b = Cast <to = 9> (z)  y = If (b) <"
      "then_branch = t () => (float[2] p) { p = Add (x, c) },"
-     "else_branch = e () => (float[2] q) { q = Sub (x, c) }>"),
-    "an IR version with all initializers as inputs": parsed("y = Add (x, c)",
-     head='<ir_version: 3, opset_import: ["": 9]>'),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ALONE)
-def test_work_and_doubt_lead_to_the_ir(name: str) -> None:
-    assert not is_copied(ALONE[name])
-    assert content(sl.rewrite, ALONE[name]) == content(sl.transform, ALONE[name])
+     "else_branch = e () => (float[2] q) { q = Sub (x, c) }>")),
+    ("an IR version with all initializers as inputs", parsed("y = Add (x, c)",
+     head='<ir_version: 3, opset_import: ["": 9]>')))  # fmt: skip
+def test_work_and_doubt_lead_to_the_ir(name: str, case) -> None:
+    assert not is_copied(case)
+    assert content(sl.rewrite, case) == content(sl.transform, case)
 
 
 def test_options_that_change_a_model_lead_to_the_ir() -> None:

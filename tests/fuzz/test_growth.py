@@ -36,7 +36,17 @@ COMMANDS = {
     "accelerate": lambda model: sl.rewrite(model, "accelerate", verify=False),
     "prove": lambda model: sl.prove(model, model, search=False),
 }
-LINEAR = [
+
+
+def calls(command, model):
+    """The number of calls that a command makes."""
+    profile = cProfile.Profile()
+    profile.runcall(COMMANDS[command], model)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.sample(4)
+@table(
     ("chain-of-ifs", 15, "rewrite"),
     ("chain-of-ifs", 15, "accelerate"),
     ("branches", 15, "accelerate"),
@@ -55,18 +65,7 @@ LINEAR = [
     ("chain-of-add-open", 40, "prove"),
     ("chain-of-gemm", 40, "prove"),
     ("chain-of-diamonds-of-products", 40, "prove"),
-]
-
-
-def calls(command, model):
-    """The number of calls that a command makes."""
-    profile = cProfile.Profile()
-    profile.runcall(COMMANDS[command], model)
-    return sum(entry.callcount for entry in profile.getstats())
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize(("name", "size", "command"), LINEAR)
+)
 def test_work_is_linear_in_the_size(name, size, command):
     once, twice = CASES[name](size), CASES[name](2 * size)
     COMMANDS[command](once)  # what is loaded and made ready at first

@@ -11,18 +11,17 @@ from onnx_ir.passes import common
 from straightline.interop import export_passes
 from wrong_passes import Negating
 
-TEXT = """g (float[600] x, int64 n) => (float[600] y) {
-    i = Identity (x)
-    h = Loop (n, , i) <body = b (int64 k, bool g, float[600] a) => (bool d, float[600] e) {
-        d = Identity (g)
-        e = Add (a, w)
-    }>
-    y = Relu (h) }"""
-
 
 @pytest.fixture
 def proto():
-    model = as_model(TEXT)
+    text = """g (float[600] x, int64 n) => (float[600] y) {
+        i = Identity (x)
+        h = Loop (n, , i) <body = b (int64 k, bool g, float[600] a) => (bool d, float[600] e) {
+            d = Identity (g)
+            e = Add (a, w)
+        }>
+        y = Relu (h) }"""
+    model = as_model(text)
     weights = np.arange(600, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     return model

@@ -2,18 +2,17 @@ from onnx import NodeProto
 from straightline import ir
 from straightline.ir.places import Place, key_of
 
-TEXT = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
-main (bool c, float[3] x) => (float[3] y) {
-    [outer] y = If (c) <
-        then_branch = yes () => (float[3] p) { p = Neg(x) },
-        else_branch = no () => (float[3] q) { [named] q = own.f(x) }
-    >
-}
-<domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }"""
-
 
 def test_as_the_loaded_model_says() -> None:
-    model = ir.parse(TEXT)
+    text = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
+    main (bool c, float[3] x) => (float[3] y) {
+        [outer] y = If (c) <
+            then_branch = yes () => (float[3] p) { p = Neg(x) },
+            else_branch = no () => (float[3] q) { [named] q = own.f(x) }
+        >
+    }
+    <domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }"""
+    model = ir.parse(text)
     proto = ir.to_proto(model)
     (holder,) = proto.graph.node
     main = Place(proto.graph.name)

@@ -4,11 +4,10 @@ import pytest
 from source_files import ROOT, sources
 from straightline.limits import LIMITS, Limits, allowed, limit
 
-PAGE = ROOT / "docs" / "limits.md"
-
 
 def test_the_page_shows_the_table():
-    assert as_table() in PAGE.read_text(encoding="utf-8"), "copy what as_table() gives"
+    page = ROOT / "docs" / "limits.md"
+    assert as_table() in page.read_text(encoding="utf-8"), "copy what as_table() gives"
 
 
 def test_default_limits_come_from_the_table():

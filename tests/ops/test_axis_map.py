@@ -97,12 +97,10 @@ def batches(rng):  # noqa: PLR0915
     yield "Compress", 11, [f(n, 3, 4), rng.random(3) < 0.5], {"axis": int(rng.integers(-3, 3))}
 
 
-OUTPUTS = {"Dropout": 2, "LayerNormalization": 3, "MaxPool": 2}
-
-
 def case(op_type, opset, operands, attributes):
     names = ["" if a is None else f"i{i}" for i, a in enumerate(operands)]
-    results = [f"o{i}" for i in range(OUTPUTS.get(op_type, 1))]
+    outputs = {"Dropout": 2, "LayerNormalization": 3, "MaxPool": 2}
+    results = [f"o{i}" for i in range(outputs.get(op_type, 1))]
     return Case(helper.make_node(op_type, names, results, **attributes), opset, operands)
 
 

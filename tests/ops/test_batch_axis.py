@@ -14,45 +14,40 @@ NORMALIZED = "float[N, 2, 4, 3] x, float[4] s, float[4] b, float[4] v, int64 n"
 NORMALIZED_FEED = {"x": numbers(5, 2, 4, 3), "s": numbers(4), "b": numbers(4), "v": numbers(4) ** 2}
 SCALES = "s = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> ()"
 
-IMAGE_RULES = {
-    "convolution": ("r = Conv (e, k, b)", "float[2, 3, 4, 4] r"),
-    "convolution with pads": ("r = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (e, k)",
-     "float[2, 3, 3, 3] r"),
-    "transposed convolution": ("r = ConvTranspose (e, t)", "float[2, 3, 8, 8] r"),
-    "maximum": ("r = MaxPool <kernel_shape = [2, 2]> (e)", "float[2, 2, 5, 5] r"),
-    "average": ("r = AveragePool <kernel_shape = [3, 3]> (e)", "float[2, 2, 4, 4] r"),
-    "norm of a window": ("r = LpPool <kernel_shape = [2, 2]> (e)", "float[2, 2, 5, 5] r"),
-    "global average": ("r = GlobalAveragePool (e)", "float[2, 2, 1, 1] r"),
-    "global maximum": ("r = GlobalMaxPool (e)", "float[2, 2, 1, 1] r"),
-    "global norm": ("r = GlobalLpPool (e)", "float[2, 2, 1, 1] r"),
-    "response": ("r = LRN <size = 3> (e)", "float[2, 2, 6, 6] r"),
-    "depth to space": (
-        'q = SpaceToDepth <blocksize = 2> (e) r = DepthToSpace <blocksize = 2, mode = "CRD"> (q)',
-        "float[2, 2, 6, 6] r",
-    ),
-    "nearest": (f"{SCALES} r = Resize (e, , s)", "float[2, 2, 12, 12] r"),
-    "linear": (f'{SCALES} r = Resize <mode = "linear"> (e, , s)', "float[2, 2, 12, 12] r"),
-    "to sizes": ("s = Constant <value_ints = [2, 2, 3, 4]> () r = Resize (e, , , s)",
-     "float[2, 2, 3, 4] r"),
-}  # fmt: skip
-
 
 @pytest.mark.sample(14)
 @pytest.mark.parametrize("opset", [13, 18])
-@pytest.mark.parametrize("rule", IMAGE_RULES)
-def test_images_against_the_loop(rule, opset):
-    assert_vectorizes(loop(*IMAGE_RULES[rule], IMAGES), FEED, opset=opset)
-
-
-GRIDS = "float[N, 2, 1, 5, 5] x, float[N, 2, 3, 3, 2] g, int64 n"
+@table(
+    ("convolution", ("r = Conv (e, k, b)", "float[2, 3, 4, 4] r")),
+    ("convolution with pads", ("r = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (e, k)",
+     "float[2, 3, 3, 3] r")),
+    ("transposed convolution", ("r = ConvTranspose (e, t)", "float[2, 3, 8, 8] r")),
+    ("maximum", ("r = MaxPool <kernel_shape = [2, 2]> (e)", "float[2, 2, 5, 5] r")),
+    ("average", ("r = AveragePool <kernel_shape = [3, 3]> (e)", "float[2, 2, 4, 4] r")),
+    ("norm of a window", ("r = LpPool <kernel_shape = [2, 2]> (e)", "float[2, 2, 5, 5] r")),
+    ("global average", ("r = GlobalAveragePool (e)", "float[2, 2, 1, 1] r")),
+    ("global maximum", ("r = GlobalMaxPool (e)", "float[2, 2, 1, 1] r")),
+    ("global norm", ("r = GlobalLpPool (e)", "float[2, 2, 1, 1] r")),
+    ("response", ("r = LRN <size = 3> (e)", "float[2, 2, 6, 6] r")),
+    ("depth to space", (
+        'q = SpaceToDepth <blocksize = 2> (e) r = DepthToSpace <blocksize = 2, mode = "CRD"> (q)',
+        "float[2, 2, 6, 6] r",
+    )),
+    ("nearest", (f"{SCALES} r = Resize (e, , s)", "float[2, 2, 12, 12] r")),
+    ("linear", (f'{SCALES} r = Resize <mode = "linear"> (e, , s)', "float[2, 2, 12, 12] r")),
+    ("to sizes", ("s = Constant <value_ints = [2, 2, 3, 4]> () r = Resize (e, , , s)",
+     "float[2, 2, 3, 4] r")))  # fmt: skip
+def test_images_against_the_loop(rule, case, opset):
+    assert_vectorizes(loop(*case, IMAGES), FEED, opset=opset)
 
 
 def test_each_image_has_a_grid_of_its_own():
     feed = {"x": numbers(5, 2, 1, 5, 5), "g": numbers(5, 2, 3, 3, 2)}
     body = "h = Gather (g, i) r = GridSample (e, h)"
-    assert_vectorizes(loop(body, "float[2, 1, 3, 3] r", GRIDS), feed)
+    grids = "float[N, 2, 1, 5, 5] x, float[N, 2, 3, 3, 2] g, int64 n"
+    assert_vectorizes(loop(body, "float[2, 1, 3, 3] r", grids), feed)
     body = "a0 = Constant <value_int = 0> () h = Gather (g, a0) r = GridSample (e, h)"
-    assert_vectorizes(loop(body, "float[2, 1, 3, 3] r", GRIDS), feed)
+    assert_vectorizes(loop(body, "float[2, 1, 3, 3] r", grids), feed)
 
 
 SMALL = "uint8[N, 2, 2, 6, 6] x, uint8[3, 2, 3, 3] k, uint8 o, float s, int64 n"
@@ -95,19 +90,12 @@ def test_resized_axes():
     assert_vectorizes(loop(body, "float[2, 2, 3, 3] r", IMAGES), FEED, opset=18)
 
 
-ROW_RULES = {
-    "batch": ("r = BatchNormalization (e, s, b, b, v)", "float[2, 4, 3] r", 15),
-    "instance": ("r = InstanceNormalization (e, s, b)", "float[2, 4, 3] r", 15),
-}
-
-
-@pytest.mark.parametrize("rule", ROW_RULES)
-def test_rows_against_the_loop(rule):
-    body, out, opset = ROW_RULES[rule]
+@table(
+    ("batch", "r = BatchNormalization (e, s, b, b, v)", "float[2, 4, 3] r", 15),
+    ("instance", "r = InstanceNormalization (e, s, b)", "float[2, 4, 3] r", 15),
+)
+def test_rows_against_the_loop(rule, body, out, opset):
     assert_vectorizes(loop(body, out, NORMALIZED), NORMALIZED_FEED, opset=opset)
-
-
-ONE_ROW = "float[N, 2, 6] x, float[3, 2, 3] k, int64 n"
 
 
 @pytest.mark.parametrize("opset", [11, 17])
@@ -115,7 +103,8 @@ def test_a_batch_of_one_needs_no_new_shape(opset):
     body = "a = Constant <value = int64[1] {0}> ()"
     body += f" u = Unsqueeze {axes(opset, 'e')} q = Conv (u, k) r = Squeeze {axes(opset, 'q')}"
     feed = {"x": numbers(5, 2, 6), "k": numbers(3, 2, 3)}
-    model = assert_vectorizes(loop(body, "float[3, 4] r", ONE_ROW), feed, opset=opset)
+    one_row = "float[N, 2, 6] x, float[3, 2, 3] k, int64 n"
+    model = assert_vectorizes(loop(body, "float[3, 4] r", one_row), feed, opset=opset)
     makers = {value: node for node in model.graph.node for value in node.output}
     (convolution,) = [node for node in model.graph.node if node.op_type == "Conv"]
     assert makers[convolution.input[0]].op_type == "Squeeze"
@@ -125,11 +114,9 @@ def axes(opset, value):
     return f"<axes = [0]> ({value})" if opset < 13 else f"({value}, a)"
 
 
-SYMBOLIC = "float[N, B, 2, L] x, float[3, 2, 3] k, int64 n"
-
-
 def test_sizes_that_only_run_time_tells():
-    text = loop("q = Conv (e, k) r = GlobalMaxPool (q)", "float[B, 3, 1] r", SYMBOLIC)
+    symbolic = "float[N, B, 2, L] x, float[3, 2, 3] k, int64 n"
+    text = loop("q = Conv (e, k) r = GlobalMaxPool (q)", "float[B, 3, 1] r", symbolic)
     for batch in (1, 4):
         assert_vectorizes(text, {"x": numbers(5, batch, 2, 7), "k": numbers(3, 2, 3)}, opset=17)
 

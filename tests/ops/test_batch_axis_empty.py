@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from loops import op_types
+from tables import table
 from vectorized import assert_vectorizes, loop, numbers
 
 DECLARED = "float[N, 2, 3] x, float[4, 3, 2] w, float[4, 2, 3] v, int64[N, 2] p, int64 d, int64 n"
@@ -13,32 +14,29 @@ FEED = {
     "p": np.arange(10).reshape(5, 2),
 }
 
-EMPTY = {
-    "a product with several matrices": ("r = MatMul (e, w)", "float[4, 2, 2] r"),
-    "a product of several matrices": ("f = Mul (e, v) r = MatMul (f, w)", "float[4, 2, 2] r"),
-    "letters that are turned": ('r = Einsum <equation = "ij,kj->ki"> (e, e)', "float[2, 2] r"),
-    "letters beside what is the same": (
+
+@table(
+    ("a product with several matrices", ("r = MatMul (e, w)", "float[4, 2, 2] r")),
+    ("a product of several matrices", ("f = Mul (e, v) r = MatMul (f, w)", "float[4, 2, 2] r")),
+    ("letters that are turned", ('r = Einsum <equation = "ij,kj->ki"> (e, e)', "float[2, 2] r")),
+    ("letters beside what is the same", (
         'r = Einsum <equation = "ij,hjk->hik"> (e, w)',
         "float[4, 2, 2] r",
-    ),
-    "groups": (
+    )),
+    ("groups", (
         """a = Constant <value = int64[2] {0, 3}> () u = Unsqueeze (e, a)
         k = Constant <value = float[2] {1, 2}> ()
         g = GroupNormalization <num_groups = 2> (u, k, k) r = Squeeze (g, a)""",
         "float[2, 3] r",
-    ),
-    "groups of a batch": (
+    )),
+    ("groups of a batch", (
         """k = Constant <value = float[2] {1, 2}> () f = Mul (e, v)
         g = GroupNormalization <num_groups = 2> (f, k, k) r = Identity (g)""",
         "float[4, 2, 3] r",
-    ),
-}
-
-
-@pytest.mark.parametrize("rule", EMPTY)
-def test_operators_that_need_a_row(rule):
+    )))  # fmt: skip
+def test_operators_that_need_a_row(rule, case):
     feed = FEED | {"d": np.array(3)}
-    model = assert_vectorizes(loop(*EMPTY[rule], DECLARED), feed, opset=21)
+    model = assert_vectorizes(loop(*case, DECLARED), feed, opset=21)
     assert "ConstantOfShape" in op_types(model.graph)
 
 

@@ -33,24 +33,20 @@ def run(model, values):
     return reference.run(ir.to_proto(model), {"x": X} if model.graph.inputs else {})
 
 
-FORMS = {
-    "unsqueeze": (lambda e, x: [e.unsqueeze(x, (0, 2), "r")], [X[None][:, :, None]]),
-    "squeeze": (lambda e, x: [e.squeeze(x, 0, "r")], [X[0]]),
-    "transpose": (lambda e, x: [e.transpose(x, [2, 0, 1], "r")], [X.transpose(2, 0, 1)]),
-    "concat": (lambda e, x: [e.concat([x, x], 2, "r")], [np.concatenate([X, X], 2)]),
-    "stack": (lambda e, x: [e.stack([x, x], 1, "r")], [np.stack([X, X], 1)]),
-    "split": (lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
-    "slice": (lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
-    "cut": (lambda e, x: [e.cut(x, 1, 3, 2, "r")], [X[..., 1:3]]),
-    "sum": (lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),
-    "largest": (lambda e, x: [e.reduce("ReduceMax", x, (2,), "r")], [X.max(2)]),
-}
-
-
 @pytest.mark.parametrize("opset", [8, 9, 10, 11, 12, 13, 18])
-@pytest.mark.parametrize("form", FORMS)
-def test_each_form_in_each_opset(form, opset):
-    make, expected = FORMS[form]
+@table(
+    ("unsqueeze", lambda e, x: [e.unsqueeze(x, (0, 2), "r")], [X[None][:, :, None]]),
+    ("squeeze", lambda e, x: [e.squeeze(x, 0, "r")], [X[0]]),
+    ("transpose", lambda e, x: [e.transpose(x, [2, 0, 1], "r")], [X.transpose(2, 0, 1)]),
+    ("concat", lambda e, x: [e.concat([x, x], 2, "r")], [np.concatenate([X, X], 2)]),
+    ("stack", lambda e, x: [e.stack([x, x], 1, "r")], [np.stack([X, X], 1)]),
+    ("split", lambda e, x: e.split(x, [1, 2], 2, ["r", "s"]), [X[..., :1], X[..., 1:]]),
+    ("slice", lambda e, x: [e.slice(x, 0, 1, "r")], [X[:1]]),
+    ("cut", lambda e, x: [e.cut(x, 1, 3, 2, "r")], [X[..., 1:3]]),
+    ("sum", lambda e, x: [e.reduce("ReduceSum", x, (1,), "r")], [X.sum(1)]),
+    ("largest", lambda e, x: [e.reduce("ReduceMax", x, (2,), "r")], [X.max(2)]),
+)
+def test_each_form_in_each_opset(form, make, expected, opset):
     model, x = empty_model(opset)
     for found, wanted in zip(run(model, make(Builder(model.graph), x)), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -137,18 +133,14 @@ def test_it_writes_for_the_opset_that_is_to_come():
     assert node.attribute("axes") == [0] and len(node.inputs) == 1
 
 
-REFUSED = {
-    "an operator that is not there yet": (8, 1, lambda e, x: e.add("Where", [x, x, x], "r"),
+@table(
+    ("an operator that is not there yet", 8, 1, lambda e, x: e.add("Where", [x, x, x], "r"),
      "needs Where, which opset 8"),
-    "a type that is not taken": (13, onnx.TensorProto.BOOL, lambda e, x: e.add("Neg", [x], "r"),
+    ("a type that is not taken", 13, onnx.TensorProto.BOOL, lambda e, x: e.add("Neg", [x], "r"),
      "needs Neg of value 'x', whose type bool it does not support in opset 13"),
-    "axes from the back": (10, 1, lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
-     r"Split with axes \[-1\], which opset 10")}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused_emissions(case):
-    opset, kind, make, message = REFUSED[case]
+    ("axes from the back", 10, 1, lambda e, x: e.split(x, [1, 2], -1, ["r", "s"]),
+     r"Split with axes \[-1\], which opset 10"))  # fmt: skip
+def test_refused_emissions(case, opset, kind, make, message):
     model, x = empty_model(opset, kind=kind)
     with pytest.raises(RewriteError, match=message):
         make(Builder(model.graph), x)

@@ -1,22 +1,19 @@
 """What pipelines of scikit-learn begin with does not hide shapes."""
 
 import numpy as np
-import pytest
 from harness import as_model, assert_equal_outputs, run_passes
 from straightline import ir, prove, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import VectorizeLoops
 from tables import table
 
-PREPARED = (
+
+@table(
     "Scaler <offset = [1.0, 0.0, 2.0], scale = [2.0, 1.0, 0.5]>",
     'Normalizer <norm = "L2">',
     "Binarizer <threshold = 0.5>",
     "Imputer <imputed_value_floats = [0.0]>",
 )
-
-
-@pytest.mark.parametrize("operator", PREPARED)
 def test_distances_of_what_was_prepared(operator):
     """cdist of skl2onnx: without the rank the Scan would be written out row by row."""
     text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>

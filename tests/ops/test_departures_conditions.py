@@ -14,12 +14,11 @@ from straightline.ops.departures import _ONE_HOT_KERNELS
 from straightline.ops.schema_queries import ElementTypes
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> g '
-
 
 def row_of(body: str, inputs: str = "float[n] x, int64[n] i, int32[n] j, bool[n] b") -> str:
     """The name of the row of the last node; empty if it agrees."""
-    model = ir.load(parser.parse_model(f"{HEAD} ({inputs}) => (float[m] y) {body}"))
+    head = '<ir_version: 8, opset_import: ["" : 17]> g '
+    model = ir.load(parser.parse_model(f"{head} ({inputs}) => (float[m] y) {body}"))
     found = departures.of_node(model.graph.nodes()[-1], ElementTypes())
     return "" if found is None else found.name
 

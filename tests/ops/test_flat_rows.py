@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from harness import as_model, assert_equal_outputs, canonical, op_types
 from straightline import reference, rewrite
+from tables import table
 
 STACKED = """<ir_version: 8, opset_import: ["" : {opset}]>
 g ({type}[{shape}] x, {type}[{shape}] v, int64[T] s, int64[T] e, {type}[T] w)
@@ -155,21 +156,17 @@ def test_numbers_of_all_iterations():
 
 
 LOOSE = "vectorize-loops{exact=false}"
-KEPT = {
-    "sums, whose order counts": ("vectorize-loops{exact=true}", GONE["sums"]),
-    "sums before opset 16": (LOOSE, (13, *GONE["sums"][1:])),
-    "extremes before opset 18": (
-        LOOSE, (17, WHOLE, "r = ReduceMax <axes = [0], keepdims = 0> (part)")),
-    "a matrix for each row": (
-        LOOSE, (17, WHOLE,
+
+
+@table(
+    ("sums, whose order counts", "vectorize-loops{exact=true}", GONE["sums"]),
+    ("sums before opset 16", LOOSE, (13, *GONE["sums"][1:])),
+    ("extremes before opset 18", LOOSE,
+     (17, WHOLE, "r = ReduceMax <axes = [0], keepdims = 0> (part)")),
+    ("a matrix for each row", LOOSE, (17, WHOLE,
          "u = Unsqueeze (part, last) t = Unsqueeze (part, at) p = MatMul (u, t)"
          " r = ReduceSum <keepdims = 0> (p)")),
-    "norms": (LOOSE, (18, WHOLE, "r = ReduceL2 <keepdims = 0> (part)")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", KEPT)
-def test_near_misses(case):
-    passes, form = KEPT[case]
+    ("norms", LOOSE, (18, WHOLE, "r = ReduceL2 <keepdims = 0> (part)")))  # fmt: skip
+def test_near_misses(case, passes, form):
     model = model_of(*form)
     assert "Loop" in op_types(rewrite(model, passes))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model
 from loops import op_types
+from tables import table
 from vectorized import assert_same, assert_vectorizes, loop, numbers, vectorized, why_kept
 
 DECLARED = "float[N, 4, 3] x, float[9, 3] t, int64[N, 2] p, int64 n"
@@ -13,50 +14,37 @@ FEED = {
 Q = "q = Gather (p, i)"
 A = "a0 = Constant <value = int64[1] {0}> () a1 = Constant <value = int64[1] {1}> ()"
 
-READS = {
-    "from what varies at what varies": (f"{Q} r = Gather (e, q)", "float[2, 3] r"),
-    "along another axis": (f"{Q} r = Gather <axis = 1> (e, q)", "float[4, 2] r"),
-    "along the last axis": (f"{Q} r = Gather <axis = -1> (e, q)", "float[4, 2] r"),
-    "one row": (f"{A} {Q} w = Gather (q, a0) v = Squeeze (w, a0) r = Gather (e, v)", "float[3] r"),
-    "at a matrix": (f"{A} {Q} w = Unsqueeze (q, a0) r = Gather (e, w)", "float[1, 2, 3] r"),
-    "beside each other": (f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (e, w)",
-     "float[2, 1] r"),
-    "beside what is the same": (
-        f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (t, w)",
-        "float[2, 1] r",
-    ),
-    "tuples": (f"{Q} r = GatherND (t, q)", "float r"),
-    "tuples of one": (f"{A} {Q} w = Unsqueeze (q, a1) r = GatherND (e, w)", "float[2, 3] r"),
-    "tuples of all": (f"{Q} r = GatherND (e, q)", "float r"),
-    "tuples that are the same": ("j = Constant <value = int64[2, 1] {3, 1}> () r = GatherND (e, j)",
-     "float[2, 3] r"),
-    "scattered beside": (
-        f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, q) b = Slice (g, a0, a1, a1)"
-        " r = ScatterElements <axis = 0> (e, w, b)",
-        "float[4, 3] r",
-    ),
-    "scattered rows": (
-        f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, a0) h = Concat <axis = 0> (g, g)"
-        " r = ScatterND (e, w, h)",
-        "float[4, 3] r",
-    ),
-    "scattered into what is the same": (
-        f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, a0) h = Concat <axis = 0> (g, g)"
-        " r = ScatterND (t, w, h)",
-        "float[9, 3] r",
-    ),
-    "where a condition is the same": (
-        "w = Constant <value = bool[4] {1, 0, 1, 1}> () r = Compress <axis = 0> (e, w)",
-        "float[3, 3] r",
-    ),
-}  # fmt: skip
-
 
 @pytest.mark.sample(12)
 @pytest.mark.parametrize("opset", [11, 12, 13, 17])
-@pytest.mark.parametrize("read", READS)
-def test_reads_against_the_loop(read, opset):
-    body, out = READS[read]
+@table(
+    ("from what varies at what varies", f"{Q} r = Gather (e, q)", "float[2, 3] r"),
+    ("along another axis", f"{Q} r = Gather <axis = 1> (e, q)", "float[4, 2] r"),
+    ("along the last axis", f"{Q} r = Gather <axis = -1> (e, q)", "float[4, 2] r"),
+    ("one row", f"{A} {Q} w = Gather (q, a0) v = Squeeze (w, a0) r = Gather (e, v)", "float[3] r"),
+    ("at a matrix", f"{A} {Q} w = Unsqueeze (q, a0) r = Gather (e, w)", "float[1, 2, 3] r"),
+    ("beside each other", f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (e, w)",
+     "float[2, 1] r"),
+    ("beside what is the same",
+     f"{A} {Q} w = Unsqueeze (q, a1) r = GatherElements <axis = 0> (t, w)", "float[2, 1] r"),
+    ("tuples", f"{Q} r = GatherND (t, q)", "float r"),
+    ("tuples of one", f"{A} {Q} w = Unsqueeze (q, a1) r = GatherND (e, w)", "float[2, 3] r"),
+    ("tuples of all", f"{Q} r = GatherND (e, q)", "float r"),
+    ("tuples that are the same",
+     "j = Constant <value = int64[2, 1] {3, 1}> () r = GatherND (e, j)", "float[2, 3] r"),
+    ("scattered beside",
+     f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, q) b = Slice (g, a0, a1, a1)"
+        " r = ScatterElements <axis = 0> (e, w, b)", "float[4, 3] r"),
+    ("scattered rows",
+     f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, a0) h = Concat <axis = 0> (g, g)"
+        " r = ScatterND (e, w, h)", "float[4, 3] r"),
+    ("scattered into what is the same",
+     f"{A} {Q} w = Unsqueeze (q, a1) g = Gather (e, a0) h = Concat <axis = 0> (g, g)"
+        " r = ScatterND (t, w, h)", "float[9, 3] r"),
+    ("where a condition is the same",
+     "w = Constant <value = bool[4] {1, 0, 1, 1}> () r = Compress <axis = 0> (e, w)",
+     "float[3, 3] r"))  # fmt: skip
+def test_reads_against_the_loop(read, body, out, opset):
     if opset < 13:
         for axis in ("0", "1"):
             for name in ("q", "w"):
@@ -112,47 +100,44 @@ def windows(iterations, body, out, data="float[N, 2] x"):
             c2 = Identity (c) {NUMBERS} i1 = Unsqueeze (i, k0) {body} }}> }}"""
 
 
-WINDOWS = {
-    "of three rows": ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0)", "float[3, 2]"),
-    "without axes": ("Sub (m, g1)", "en = Add (i1, k2) r = Slice (x, i1, en)", "float[2, 2]"),
-    "every second row": ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0, k2)",
-     "float[2, 2]"),
-    "one row": ("Identity (m)", "en = Add (i1, k1) r = Slice (x, i1, en, k0)", "float[1, 2]"),
-    "from the end": ("Identity (m)", "a = Sub (m, i1) st = Sub (a, k1) r = Slice (x, st, a, k0)",
-     "float[1, 2]"),
-    "of a product": ("Sub (m, g2)",
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("opset", [13, 18])
+@table(
+    ("of three rows",
+     ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0)", "float[3, 2]")),
+    ("without axes", ("Sub (m, g1)", "en = Add (i1, k2) r = Slice (x, i1, en)", "float[2, 2]")),
+    ("every second row", ("Sub (m, g2)", "en = Add (i1, k3) r = Slice (x, i1, en, k0, k2)",
+     "float[2, 2]")),
+    ("one row", ("Identity (m)", "en = Add (i1, k1) r = Slice (x, i1, en, k0)", "float[1, 2]")),
+    ("from the end", ("Identity (m)", "a = Sub (m, i1) st = Sub (a, k1) r = Slice (x, st, a, k0)",
+     "float[1, 2]")),
+    ("of a product", ("Sub (m, g2)",
      "j = Cast <to = 1> (i) y = Mul (x, j) en = Add (i1, k3) r = Slice (y, i1, en, k0)",
-     "float[3, 2]"),
-    "of the sum of two": ("Sub (m, g2)",
+     "float[3, 2]")),
+    ("of the sum of two", ("Sub (m, g2)",
      "en = Add (i1, k3) a = Slice (x, i1, en, k0) r = ReduceSum <keepdims = 0> (a, k0)",
-     "float[2]"),
-    "of a part of each row": (
+     "float[2]")),
+    ("of a part of each row", (
         "Sub (m, g2)",
         """en = Add (i1, k3) s = Concat <axis = 0> (k1, i1) t = Concat <axis = 0> (k2, en)
         o = Concat <axis = 0> (k1, k0) r = Slice (x, s, t, o)""",
         "float[3, 1]",
-    ),
-    "along two axes": (
+    )),
+    ("along two axes", (
         "Sub (m, g2)",
         """en = Add (i1, k3) u = Transpose (x) s = Concat <axis = 0> (i1, i1)
         y = MatMul (x, u) t = Concat <axis = 0> (en, en) r = Slice (y, s, t)""",
         "float[3, 3]",
-    ),
-    "of numbers that count": (
+    )),
+    ("of numbers that count", (
         "Sub (m, g2)",
         """o = Constant <value_int = 1> () t = Constant <value_int = 3> () en = Add (i, t)
         j = Range (i, en, o) a = Gather (x, j) r = ReduceSum <keepdims = 0> (a, k0)""",
         "float[2]",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("opset", [13, 18])
-@pytest.mark.parametrize("name", WINDOWS)
-def test_windows(name, opset):
+    )))  # fmt: skip
+def test_windows(name, case, opset):
     for rows in (0, 1, 2, 3, 8):
-        assert_vectorizes(windows(*WINDOWS[name]), {"x": numbers(rows, 2)}, (None,), opset)
+        assert_vectorizes(windows(*case), {"x": numbers(rows, 2)}, (None,), opset)
 
 
 def test_windows_that_may_be_cut_off():

@@ -8,6 +8,7 @@ import pytest
 from harness import as_model
 from loops import op_types
 from straightline import reference
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g (float[{shape}] x, int64 n) => (float[{out}] z) <float[3] w = {{1, 2, 3}},
@@ -68,15 +69,12 @@ def test_windows_that_must_be_whole(what):
     assert ran > 3
 
 
-KEPT = {
-    "what may be short": "p = CumSum (part, nought) r = Sub (p, w)",
-    "what may be empty": "p = Exp (part) r = Reshape (p, three)",
-}
-
-
-@pytest.mark.parametrize("what", KEPT)
-def test_windows_that_may_be_short(what):
-    model = as_model(TEXT.format(**ONE, start=ON, body=KEPT[what]))
+@table(
+    ("what may be short", "p = CumSum (part, nought) r = Sub (p, w)"),
+    ("what may be empty", "p = Exp (part) r = Reshape (p, three)"),
+)
+def test_windows_that_may_be_short(what, text):
+    model = as_model(TEXT.format(**ONE, start=ON, body=text))
     result = vectorized(model)
     assert "Loop" in op_types(result.model.graph)
     for length in (3, 4):

@@ -230,9 +230,6 @@ def check_size(dim, size, sizes):
     assert total == size, (dim, size)
 
 
-CHAIN = ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less", "GreaterOrEqual")
-
-
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_symbols_stand_for_any_size(data):
@@ -242,14 +239,15 @@ def test_symbols_stand_for_any_size(data):
     pool = [(n, sizes["N"]), (m, sizes["M"]), (n + m * 2, sizes["N"] + 2 * sizes["M"])]
     pool += [(Dimension.constant(c), c) for c in (-2, -1, 0, 1, 2, 3)]
     content, number = None, None
+    chain = ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less", "GreaterOrEqual")
     for _ in range(data.draw(st.integers(1, 3))):
-        op_type = data.draw(st.sampled_from(CHAIN))
+        op_type = data.draw(st.sampled_from(chain))
         operands = [data.draw(st.sampled_from(pool)) for _ in range(2)]
         numbers = [np.array(concrete, np.int64) for _, concrete in operands]
         if op_type in ("Div", "Mod") and not numbers[1]:
             return
         facts = [Fact(INT64, (), _scalar(symbolic)) for symbolic, _ in operands]
-        is_bool = op_type in CHAIN[7:]
+        is_bool = op_type in chain[7:]
         content = content_of(make_node(op_type, facts), facts, BOOL if is_bool else INT64)
         number = computed(op_type, numbers).item()
         element = content.item()

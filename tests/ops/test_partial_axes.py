@@ -7,6 +7,7 @@ import pytest
 from harness import as_model
 from loops import op_types
 from straightline import reference
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g (float[{shape}] x, int64 n) => (float[M, {row}] z) <float[3] w = {{1, 2, 3}},
@@ -151,19 +152,15 @@ def test_windows_whose_other_axis_changes(what):
         assert_same(model, result.model, {"x": numbers(length, 2), "n": np.array(n)})
 
 
-ENDS = {
-    "from before the first element": {**ROWS, "start": "Sub (i, two)"},
-    "by a step of run time": {**ROWS, "start": "Mul (i, hop)"},
-    "by a step of run time, of columns": {**COLUMNS, "start": "Mul (i, hop)"},
-}
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["Sum", "Max"])
-@pytest.mark.parametrize("what", ENDS)
-def test_windows_that_either_end_cuts(what, kind):
+@table(
+    ("from before the first element", {**ROWS, "start": "Sub (i, two)"}),
+    ("by a step of run time", {**ROWS, "start": "Mul (i, hop)"}),
+    ("by a step of run time, of columns", {**COLUMNS, "start": "Mul (i, hop)"}),
+)
+def test_windows_that_either_end_cuts(what, form, kind):
     """A negative start counts from the end, so that a window may be empty or cut anywhere."""
-    form = ENDS[what]
     listed = f"<axes = [{form['axis']}], keepdims = 0> (part)"
     body = f"r = Reduce{kind} {listed}".replace("ReduceSum", "ReduceMean")
     text = TEXT.replace("int64 n)", "int64 n, int64 hop)").format(**form, body=body)
@@ -224,10 +221,6 @@ def test_the_window_as_another_output():
         reference.run(result.model, {"x": numbers(3), "n": np.array(2)})
 
 
-OPERATORS = ("Abs", "Exp", "Neg", "Sqrt", "Reciprocal", "Floor")
-REDUCTIONS = ("Sum", "Mean", "Max", "Min", "L1", "L2", "SumSquare", "Prod", "LogSumExp")
-
-
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_windows(seed):
@@ -235,12 +228,14 @@ def test_random_windows(seed):
     form = dict(dice.choice((ROWS, COLUMNS, SPARSE, APART)))
     form["width"] = dice.randrange(1, 6)
     lines, last = [], "part"
+    operators = ("Abs", "Exp", "Neg", "Sqrt", "Reciprocal", "Floor")
     for number in range(dice.randrange(3)):
         other = dice.choice(("part", "zero", last))
-        makes = (f"{dice.choice(OPERATORS)} ({last})", f"Sub ({last}, {other})")
+        makes = (f"{dice.choice(operators)} ({last})", f"Sub ({last}, {other})")
         lines.append(f"p{number} = {dice.choice(makes)}")
         last = f"p{number}"
-    kind = dice.choice(REDUCTIONS)
+    reductions = ("Sum", "Mean", "Max", "Min", "L1", "L2", "SumSquare", "Prod", "LogSumExp")
+    kind = dice.choice(reductions)
     axes = "" if kind == "Sum" else f"axes = [{form['axis']}], "
     given = f"{last}, axes" if kind == "Sum" else last
     lines.append(f"r = Reduce{kind} <{axes}keepdims = 0> ({given})")

@@ -19,11 +19,6 @@ def test_steps_and_states():
     assert rules.growth(node, given(5)) == 5 * 2 * 4
 
 
-LAYER = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[{}] x, float[1, 12, 3] w, float[1, 12, 4] r, float[1, 24] b, float[1, 2, 4] h,
-       int32[2] lengths) => (float[a, b, c] y) {{ {} y = Neg (x) }}"""
-
-
 @table(
     ("5, 2, 3", "hidden_size = 4> (x, w, r, b, , h)", True),
     ("5, n, 3", "hidden_size = 4> (x, w, r, b)", True),
@@ -42,5 +37,8 @@ LAYER = """<ir_version: 8, opset_import: ["" : 17]>
 )
 def test_sizes_that_fit_cannot_fail(shape, node, is_safe):
     """The rewrite has one operator more, so a proof needs that it cannot fail."""
-    before, after = LAYER.format(shape, ""), LAYER.format(shape, f"all, last = GRU <{node}")
+    layer = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[{}] x, float[1, 12, 3] w, float[1, 12, 4] r, float[1, 24] b, float[1, 2, 4] h,
+           int32[2] lengths) => (float[a, b, c] y) {{ {} y = Neg (x) }}"""
+    before, after = layer.format(shape, ""), layer.format(shape, f"all, last = GRU <{node}")
     assert prove(*[onnx.parser.parse_model(text) for text in (before, after)]).proved is is_safe

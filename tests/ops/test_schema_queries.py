@@ -8,6 +8,7 @@ from harness import assert_equal_outputs
 from straightline import ir
 from straightline.ops.builder import Builder
 from straightline.passes import RewriteError, parse_pipeline
+from tables import table
 
 OPSETS = (1, 3, 4, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26)
 ELEMENT_TYPES = [
@@ -64,26 +65,6 @@ def batch(size, given="", lengths="", rows=""):
     return text.replace("ROWS", rows).replace("ITERATIONS", "2")
 
 
-CASES = {
-    "one iteration": ("unroll-loops", LOOP.replace("ITERATIONS", "1")),
-    "two iterations": ("unroll-loops", LOOP.replace("ITERATIONS", "2")),
-    "no iterations": ("unroll-loops", LOOP.replace("ITERATIONS", "0")),
-    "one element": ("unroll-scans", SCAN.replace("ITERATIONS", "1")),
-    "two elements": ("unroll-scans", SCAN.replace("ITERATIONS", "2")),
-    "a batch": ("unroll-scans", batch(2)),
-    "short rows": ("unroll-scans", batch(2, lengths="<int64[2] l = {1, 2}>", rows="l")),
-    "sequences": ("lower-sequences,eliminate-dead-nodes", SEQUENCE),
-    "an end at run time": ("predicate-loops", WHILE),
-    "rows to an end": ("predicate-loops", ROWS),
-    "carried to an end": ("predicate-loops", CARRYING),
-    "a choice at run time": ("ifs-to-selects", CHOICE),
-    "a known choice": ("inline-ifs", KNOWN_CHOICE),
-    "an invariant": ("forward-invariants", INVARIANT),
-    "like another": ("fold-constants", LIKE),
-    "straightened": ("straighten", LOOP.replace("ITERATIONS", "2")),
-}
-
-
 def valid(model):
     try:
         onnx.checker.check_model(model, full_check=True)
@@ -93,9 +74,25 @@ def valid(model):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("case", CASES)
-def test_emitted_nodes_fit_each_opset(case):
-    pipeline, text = CASES[case]
+@table(
+    ("one iteration", "unroll-loops", LOOP.replace("ITERATIONS", "1")),
+    ("two iterations", "unroll-loops", LOOP.replace("ITERATIONS", "2")),
+    ("no iterations", "unroll-loops", LOOP.replace("ITERATIONS", "0")),
+    ("one element", "unroll-scans", SCAN.replace("ITERATIONS", "1")),
+    ("two elements", "unroll-scans", SCAN.replace("ITERATIONS", "2")),
+    ("a batch", "unroll-scans", batch(2)),
+    ("short rows", "unroll-scans", batch(2, lengths="<int64[2] l = {1, 2}>", rows="l")),
+    ("sequences", "lower-sequences,eliminate-dead-nodes", SEQUENCE),
+    ("an end at run time", "predicate-loops", WHILE),
+    ("rows to an end", "predicate-loops", ROWS),
+    ("carried to an end", "predicate-loops", CARRYING),
+    ("a choice at run time", "ifs-to-selects", CHOICE),
+    ("a known choice", "inline-ifs", KNOWN_CHOICE),
+    ("an invariant", "forward-invariants", INVARIANT),
+    ("like another", "fold-constants", LIKE),
+    ("straightened", "straighten", LOOP.replace("ITERATIONS", "2")),
+)
+def test_emitted_nodes_fit_each_opset(case, pipeline, text):
     tried = 0
     for opset in OPSETS:
         for elem_type in ELEMENT_TYPES:

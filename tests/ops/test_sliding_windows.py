@@ -3,6 +3,7 @@ import pytest
 from harness import as_model, assert_rewrites, run_in_onnxruntime
 from loops import op_types
 from straightline.passes import VectorizeLoops
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 TEXT = """g ({data} x) => ({row} z) <int64[1] at = {{0}}, int64 zero = {{0}}, bool yes = {{1}},
@@ -25,21 +26,6 @@ ROWS = {
 COLUMNS = {**ROWS, "data": "float[2, N]", "axis": 1, "place": "axes"}
 SUM = "r = ReduceSum <keepdims = 0> (part, axes)"
 MAX = "r = ReduceMax <axes = [0], keepdims = 0> (part)"
-WHOLE = {
-    "three rows": (ROWS, SUM),
-    "one by one": ({**ROWS, "width": 1, "less": 0}, SUM),
-    "six rows": ({**ROWS, "width": 6, "less": 5}, MAX),
-    "seven rows": ({**ROWS, "width": 7, "less": 6}, SUM.replace("Sum", "Mean")),
-    "every second": ({**ROWS, "step": 2, "width": 5, "less": 4}, SUM),
-    "columns": (COLUMNS, SUM),
-    "squares": (ROWS, "p = Mul (part, part) " + SUM.replace("part,", "p,")),
-    "weights": (ROWS, "q = Mul (w, part) p = Abs (q) " + SUM.replace("part,", "p,")),
-    "both axes": ({**ROWS, "row": "float[M]", "element": "float"},
-     "r = ReduceMean <axes = [0, 1], keepdims = 0> (part)"),
-    "a kept axis": ({**ROWS, "row": "float[M, 1, 2]", "element": "float[1, 2]"},
-     "r = ReduceMin <axes = [-2]> (part)"),
-    "integers": ({**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"},
-     MAX)}  # fmt: skip
 
 
 def model_of(form, body):
@@ -49,9 +35,22 @@ def model_of(form, body):
     return as_model(text)
 
 
-@pytest.mark.parametrize("what", WHOLE)
-def test_windows_are_joined(what):
-    form, body = WHOLE[what]
+@table(
+    ("three rows", ROWS, SUM),
+    ("one by one", {**ROWS, "width": 1, "less": 0}, SUM),
+    ("six rows", {**ROWS, "width": 6, "less": 5}, MAX),
+    ("seven rows", {**ROWS, "width": 7, "less": 6}, SUM.replace("Sum", "Mean")),
+    ("every second", {**ROWS, "step": 2, "width": 5, "less": 4}, SUM),
+    ("columns", COLUMNS, SUM),
+    ("squares", ROWS, "p = Mul (part, part) " + SUM.replace("part,", "p,")),
+    ("weights", ROWS, "q = Mul (w, part) p = Abs (q) " + SUM.replace("part,", "p,")),
+    ("both axes", {**ROWS, "row": "float[M]", "element": "float"},
+     "r = ReduceMean <axes = [0, 1], keepdims = 0> (part)"),
+    ("a kept axis", {**ROWS, "row": "float[M, 1, 2]", "element": "float[1, 2]"},
+     "r = ReduceMin <axes = [-2]> (part)"),
+    ("integers", {**ROWS, "data": "int64[N, 2]", "row": "int64[M, 2]", "element": "int64[2]"},
+     MAX))  # fmt: skip
+def test_windows_are_joined(what, form, body):
     model = model_of(form, body)
     result = vectorized(model).model
     types = list(op_types(result.graph))
@@ -98,18 +97,14 @@ def test_infinities_and_nan_stay_in_their_windows():
             assert_same(model, result, {"x": x}, zero_length_runs=both)
 
 
-READ = {
-    "apart": ({**ROWS, "step": 3}, SUM),
-    "multiplied with weights": ({**ROWS, "width": 2, "less": 1},
+@table(
+    ("apart", {**ROWS, "step": 3}, SUM),
+    ("multiplied with weights", {**ROWS, "width": 2, "less": 1},
      "p = Mul (part, u) " + SUM.replace("part,", "p,")),
-    "a norm": (ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
-    "along another axis": ({**ROWS, "row": "float[M, 3]", "element": "float[3]"},
-     "r = ReduceMax <axes = [1], keepdims = 0> (part)")}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", READ)
-def test_other_windows_are_read(what):
-    form, body = READ[what]
+    ("a norm", ROWS, "r = ReduceLogSumExp <axes = [0], keepdims = 0> (part)"),
+    ("along another axis", {**ROWS, "row": "float[M, 3]", "element": "float[3]"},
+     "r = ReduceMax <axes = [1], keepdims = 0> (part)"))  # fmt: skip
+def test_other_windows_are_read(what, form, body):
     model = model_of(form, body)
     result = vectorized(model).model
     assert "Range" in op_types(result.graph) and "Loop" not in op_types(result.graph)

@@ -5,9 +5,6 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.views import read_reduction
 from tables import table
 
-TEXT = """<ir_version: 8, opset_import: ["" : {}]> g (float[2, N, 3] x, int64[K] open) => (y)
-    <int64[1] k = {{1}}, int64[0] none = {{}}, int64[1] far = {{3}}> {{ y = ReduceMax {} }}"""
-
 
 @table(
     (13, "<axes = [-1, 0], keepdims = 0> (x)", (0, 2), False),
@@ -19,7 +16,9 @@ TEXT = """<ir_version: 8, opset_import: ["" : {}]> g (float[2, N, 3] x, int64[K]
     (18, "(x, open)", None, True),
 )
 def test_axes(opset, call, axes, keeps):
-    model = ir.parse(TEXT.format(opset, call))
+    text = """<ir_version: 8, opset_import: ["" : {}]> g (float[2, N, 3] x, int64[K] open) => (y)
+        <int64[1] k = {{1}}, int64[0] none = {{}}, int64[1] far = {{3}}> {{ y = ReduceMax {} }}"""
+    model = ir.parse(text.format(opset, call))
     (node,) = model.graph.nodes()
     inference = ShapeInference(model)
     view = read_reduction(node, [inference.fact(value) for value in node.inputs])

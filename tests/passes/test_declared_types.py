@@ -16,6 +16,7 @@ from straightline.passes import (
     UnrollLoops,
     UnrollScans,
 )
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "local" : 1]>\n'
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -32,64 +33,46 @@ def inner(state, result, rows="float[2,3] w"):
 
 
 SHARED = "<int64 two = {2}, bool t = {1}, int64[1] ax = {0}>"
-INSIDE = {
-    "Loop": (
-        UnrollLoops(),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+
+
+@table(
+    ("Loop", UnrollLoops(), f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                c2 = Identity (c) {inner("s", "so")} }}> }}""",
-    ),
-    "Loop, by the state's type": (
-        UnrollLoops(),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+                c2 = Identity (c) {inner("s", "so")} }}> }}"""),
+    ("Loop, by the state's type", UnrollLoops(),
+     f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (two, t, x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                c2 = Identity (c) {inner("s", "so", "float[] w")} }}> }}""",
-    ),
-    "Scan": (
-        UnrollScans(),
-        f"""g (float[4,2,3] x, int64 count) => (float[4,2,3] y) {SHARED} {{
+                c2 = Identity (c) {inner("s", "so", "float[] w")} }}> }}"""),
+    ("Scan", UnrollScans(), f"""g (float[4,2,3] x, int64 count) => (float[4,2,3] y) {SHARED} {{
             y = Scan <num_scan_inputs = 1, body = b (float[2,3] s) => (float[2,3] so) {{
                 {inner("s", "so")}
-            }}> (x) }}""",
-    ),
-    "If": (
-        InlineIfs(),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+            }}> (x) }}"""),
+    ("If", InlineIfs(), f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = If (t) <
                 then_branch = b () => (float[2,3] so) {{ {inner("x", "so")} }},
-                else_branch = e () => (float[2,3] no) {{ no = Identity (x) }} > }}""",
-    ),
-    "Loop in a Loop that stays": (
-        UnrollLoops(),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+                else_branch = e () => (float[2,3] no) {{ no = Identity (x) }} > }}"""),
+    ("Loop in a Loop that stays", UnrollLoops(),
+     f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             y = Loop (count, t, x) <body = o (int64 k, bool e, float[2,3] q) => (bool e2, p) {{
                 e2 = Identity (e)
                 p = Loop (two, t, q) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, so) {{
-                    c2 = Identity (c) {inner("s", "so")} }}> }}> }}""",
-    ),
-    "SequenceMap": (
-        LowerSequences(),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
+                    c2 = Identity (c) {inner("s", "so")} }}> }}> }}"""),
+    ("SequenceMap", LowerSequences(),
+     f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             q = SequenceConstruct (x, x)
             r = SequenceMap <body = b (float[2,3] s) => (float[2,3] so) {{
                 {inner("s", "so")}
             }}> (q)
             y = ConcatFromSequence <axis = 0, new_axis = 0> (r)
-        }}""".replace("(float[2,3] y)", "(float[4,3] y)", 1),
-    ),
-    "function": (
-        InlineFunctions(always=True),
-        f"""g (float[2,3] x, int64 count) => (float[2,3] y) {{ y = local.f (x, count) }}
+        }}""".replace("(float[2,3] y)", "(float[4,3] y)", 1)),
+    ("function", InlineFunctions(always=True),
+     f"""g (float[2,3] x, int64 count) => (float[2,3] y) {{ y = local.f (x, count) }}
         <domain: "local", opset_import: ["" : 18]> f (s, count) => (so) {{
             t = Constant <value = bool {{1}}> () ax = Constant <value_ints = [0]> ()
-            {inner("s", "so")} }}""",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", INSIDE)
-def test_a_loop_of_no_iterations_in_a_copy_gives_the_sizes_that_its_body_declares(kind):
-    pass_, text = INSIDE[kind]
+            {inner("s", "so")} }}"""))  # fmt: skip
+def test_a_loop_of_no_iterations_in_a_copy_gives_the_sizes_that_its_body_declares(
+    kind, pass_, text
+):
     result = run_passes(HEAD + text, pass_)
     assert result.changed
     for iterations in (0, -1, 2):

@@ -246,22 +246,6 @@ def test_a_copy_of_a_hidden_construct_is_shown_again():
     assert Path(outcome.alarms[0].path).parts == ("y", "t")
 
 
-EVERYTHING = """<ir_version: 8, opset_import: ["" : 17, "d" : 1]>
-g (float[2] x, int64 n, bool c) => (float[2] y) {
-    two = Constant <value_int = 2> ()
-    a = Identity (x)
-    unused = Neg (a)
-    f = d.f (a)
-    l = Loop (two, , f) <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {
-        k2 = Identity (k)  t = Exp (s) }>
-    m = Loop (n, , l) <body = b2 (int64 i2, bool j, float[2] u) => (bool j2, float[2] v) {
-        j2 = Identity (j)  w = Neg (x)  v = Add (u, w) }>
-    y = If (c) <then_branch = t1 () => (float[2] p) { o = Abs (m)  p = Relu (o) },
-                else_branch = e1 () => (float[2] q) { o2 = Abs (m)  q = Neg (o2) }>
-}
-<domain: "d", opset_import: ["" : 17]> f (h) => (r) { r = Sin (h) }"""
-
-
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("index", range(len(sl.passes.straighten().passes)))
 def test_each_pass_of_the_default_pipeline_may_fail_after_its_work(monkeypatch, index):
@@ -274,9 +258,23 @@ def test_each_pass_of_the_default_pipeline_may_fail_after_its_work(monkeypatch, 
         return False
 
     monkeypatch.setattr(kind, "run", run)
+    everything = """<ir_version: 8, opset_import: ["" : 17, "d" : 1]>
+    g (float[2] x, int64 n, bool c) => (float[2] y) {
+        two = Constant <value_int = 2> ()
+        a = Identity (x)
+        unused = Neg (a)
+        f = d.f (a)
+        l = Loop (two, , f) <body = b (int64 i, bool k, float[2] s) => (bool k2, float[2] t) {
+            k2 = Identity (k)  t = Exp (s) }>
+        m = Loop (n, , l) <body = b2 (int64 i2, bool j, float[2] u) => (bool j2, float[2] v) {
+            j2 = Identity (j)  w = Neg (x)  v = Add (u, w) }>
+        y = If (c) <then_branch = t1 () => (float[2] p) { o = Abs (m)  p = Relu (o) },
+                    else_branch = e1 () => (float[2] q) { o2 = Abs (m)  q = Neg (o2) }>
+    }
+    <domain: "d", opset_import: ["" : 17]> f (h) => (r) { r = Sin (h) }"""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        outcome = sl.transform(parsed(EVERYTHING), hints=False)
+        outcome = sl.transform(parsed(everything), hints=False)
     assert outcome.verdict.proved
     named = {str(warning.message).split(";")[0] for warning in caught}
     assert named <= {f"internal error in {kind.name}"}

@@ -32,18 +32,16 @@ def test_reasons_of_all_passes_stand_together():
     assert (KEPT.code, str(done)) == ("unroll-loops-kept", "Neg 'z': rewritten, what")
 
 
-INNER = """g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
-    y = If (yes) <
-        then_branch = t () => (float[2] p) {
-            p = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
-                d = Identity (c) e = Add (a, a) }> },
-        else_branch = f () => (float[2] q) { q = Neg (x) }> }"""
-
-
 @pytest.mark.parametrize("passes", ["unroll-loops,inline-ifs", "inline-ifs,unroll-loops"])
 def test_a_reason_goes_with_a_construct_into_another_graph(passes):
     """The Loop is 'y/p' when its pass keeps it, and 'p' in the end."""
-    outcome = sl.transform(as_model(INNER), passes, verify=False, hints=False)
+    inner = """g (int64 n, float[2] x) => (float[2] y) <bool yes = {1}> {
+        y = If (yes) <
+            then_branch = t () => (float[2] p) {
+                p = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
+                    d = Identity (c) e = Add (a, a) }> },
+            else_branch = f () => (float[2] q) { q = Neg (x) }> }"""
+    outcome = sl.transform(as_model(inner), passes, verify=False, hints=False)
     (left,) = outcome.left
     assert (left.op_type, left.path) == ("Loop", "p")
     assert "trip count depends on input 'n'" in left.reason

@@ -9,6 +9,7 @@ from sessions import open_session
 from straightline import reference
 from straightline.reference.argument_types import Calls, common_type
 from straightline.verification.proof import prove
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "my" : 1]>\n'
 FUNCTION = """<domain: "my", opset_import: ["" : 18, "my" : 1]> F <axes> (p, k, n) => (y) {{
@@ -22,12 +23,6 @@ FEEDS = {
     "v": np.ones(4, np.float32),
     "n": np.array(0),
 }
-NODES = {
-    "a size of an argument": ("s = Neg (p)", (2, 3)),
-    "a constant argument": ("s = Unsqueeze (p, k)", (2, 1, 3)),
-    "an attribute": ("a = Constant <value_ints : ints = @axes> () s = Unsqueeze (p, a)", (1, 2, 3)),
-    "an inner call": ("s = my.G (p)", (3, 2)),
-}
 INNER = '<domain: "my", opset_import: ["" : 18]> G (q) => (r) { r = Transpose (q) }'
 
 
@@ -40,9 +35,13 @@ def _call(argument: str, out: str) -> str:
     return f"{out} = my.F <axes = [0]> ({argument}, k, n)"
 
 
-@pytest.mark.parametrize("case", NODES)
-def test_sizes_follow_from_the_arguments_of_the_call(case):
-    node, shape = NODES[case]
+@table(
+    ("a size of an argument", "s = Neg (p)", (2, 3)),
+    ("a constant argument", "s = Unsqueeze (p, k)", (2, 1, 3)),
+    ("an attribute", "a = Constant <value_ints : ints = @axes> () s = Unsqueeze (p, a)", (1, 2, 3)),
+    ("an inner call", "s = my.G (p)", (3, 2)),
+)
+def test_sizes_follow_from_the_arguments_of_the_call(case, node, shape):
     model = _model(node, "y", _call("x", "y"))
     (found,) = reference.run(model, FEEDS)
     assert found.shape == (0, *shape)

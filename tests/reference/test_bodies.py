@@ -29,15 +29,13 @@ def body(text, fed=None):
     return Body(ReferenceEvaluator(proto, opsets=OPSETS), OPSETS, count)
 
 
-HOLDING = """g (float[2] x) => (float[2] y, float[2] late) <float[2] w = {1, 2}> {
-    a = Add (x, outer)
-    c = Equal (a, a)
-    y = If (c) <then_branch = t () => (float[2] p) { q = Mul (a, far) p = Add (q, w) },
-                else_branch = e () => (float[2] x) { x = Neg (outer) }> }"""
-
-
 def test_captures_at_every_depth_in_order():
-    assert captured_names(graph(HOLDING)) == ("outer", "far", "late")
+    holding = """g (float[2] x) => (float[2] y, float[2] late) <float[2] w = {1, 2}> {
+        a = Add (x, outer)
+        c = Equal (a, a)
+        y = If (c) <then_branch = t () => (float[2] p) { q = Mul (a, far) p = Add (q, w) },
+                    else_branch = e () => (float[2] x) { x = Neg (outer) }> }"""
+    assert captured_names(graph(holding)) == ("outer", "far", "late")
 
 
 def test_an_inner_name_wins_and_absent_inputs_are_none():

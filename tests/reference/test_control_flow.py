@@ -6,17 +6,16 @@ import pytest
 from harness import as_model
 from straightline.reference import EvaluationError, run
 
-TEXT = """g (float[N] x, bool c) => (float[N] y) {
-    outer = If (c) <
-        then_branch = t () => (float[N] r) { two = Constant <value_floats = [1.0, 2.0]> ()
-                                             r = Add (x, two) },
-        else_branch = f () => (float[N] s) { s = Neg (x) }
-    >
-    y = Identity (outer) }"""
-
 
 def test_a_body_captures_what_is_around_it_and_errors_name_the_node():
-    model = as_model(TEXT)
+    text = """g (float[N] x, bool c) => (float[N] y) {
+        outer = If (c) <
+            then_branch = t () => (float[N] r) { two = Constant <value_floats = [1.0, 2.0]> ()
+                                                 r = Add (x, two) },
+            else_branch = f () => (float[N] s) { s = Neg (x) }
+        >
+        y = Identity (outer) }"""
+    model = as_model(text)
     (y,) = run(model, {"x": np.float32([1, 2]), "c": np.array(True)})
     np.testing.assert_array_equal(y, [2, 4])
     with pytest.raises(EvaluationError, match="If 'outer': "):

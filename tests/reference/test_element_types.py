@@ -6,35 +6,26 @@ from sessions import outputs
 from straightline import reference
 from straightline.reference.element_types import ElementTypes
 from straightline.verification.proof import prove
+from tables import table
 
 TEXT = """agraph (float[n, 3] x, int64 m) => (y) <int64[2] k = {{2, 5}}, int64[1] a = {{0}},
     int64[2] pads = {{1, 1}}, bool on = {{1}}, int64 zero = {{0}}> {{
   {before}
   y = Loop (m, on) <body = b (int64 i, bool c) => (bool d, s) {{ d = Identity (c) {body} }}> }}"""
-CASES = {
-    "what is captured": ("", "s = Neg (x)", (0, 3)),
-    "what is computed around it": ("w = ConstantOfShape (k)", "s = Neg (w)", (2, 5)),
-    "captured axes": ("", "r = Gather (x, i) s = Unsqueeze (r, a)", (1, 3)),
-    "a captured shape": ("", "f = Cast <to = 1> (i) s = Expand (f, k)", (2, 5)),
-    "captured pads": ("", "r = Gather (x, i) s = Pad (r, pads)", (5,)),
-    "a Constant around it": (
-        "c2 = Constant <value_ints = [4]> ()",
-        "f = Cast <to = 1> (i) s = Expand (f, c2)",
-        (4,),
-    ),
-    "sizes that run time tells": ("z = Shape (x)", "s = Reshape (x, z)", (0, 0)),
-    "a Loop inside": (
-        "",
-        """s = Loop (m, on) <body = e (int64 j, bool f) => (bool g, t) {
-            g = Identity (f) t = Neg (x) }>""",
-        (0, 0, 3),
-    ),
-}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_without_an_iteration_sizes_are_those_that_inference_finds(case):
-    before, body, shape = CASES[case]
+@table(
+    ("what is captured", "", "s = Neg (x)", (0, 3)),
+    ("what is computed around it", "w = ConstantOfShape (k)", "s = Neg (w)", (2, 5)),
+    ("captured axes", "", "r = Gather (x, i) s = Unsqueeze (r, a)", (1, 3)),
+    ("a captured shape", "", "f = Cast <to = 1> (i) s = Expand (f, k)", (2, 5)),
+    ("captured pads", "", "r = Gather (x, i) s = Pad (r, pads)", (5,)),
+    ("a Constant around it", "c2 = Constant <value_ints = [4]> ()",
+     "f = Cast <to = 1> (i) s = Expand (f, c2)", (4,)),
+    ("sizes that run time tells", "z = Shape (x)", "s = Reshape (x, z)", (0, 0)),
+    ("a Loop inside", "", """s = Loop (m, on) <body = e (int64 j, bool f) => (bool g, t) {
+            g = Identity (f) t = Neg (x) }>""", (0, 0, 3)))  # fmt: skip
+def test_without_an_iteration_sizes_are_those_that_inference_finds(case, before, body, shape):
     model = parse(TEXT.format(before=before, body=body))
     feeds = {"x": np.ones((2, 3), np.float32), "m": np.array(0)}
     assert reference.run(model, feeds)[0].shape == (0, *shape)

@@ -2,11 +2,10 @@ import straightline as sl
 from straightline.report.matching import Matching
 from straightline.report.model_data import describe
 
-HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
-
 
 def matched(before, after):
-    models = [describe(sl.ir.parse(HEAD + text)) for text in (before, after)]
+    head = '<ir_version: 10, opset_import: ["" : 21]>\n'
+    models = [describe(sl.ir.parse(head + text)) for text in (before, after)]
     pairs = Matching(*models, (0, 0)).before_of
     nodes = [model.graphs[0].nodes for model in models]
     return {nodes[1][n].outputs[0]: nodes[0][m].outputs[0] for n, m in pairs.items()}

@@ -7,13 +7,12 @@ import pytest
 from straightline import ir, prove, reference, verify
 from straightline.runtimes.source import Source, expanded_nodes
 
-TEXT = """<ir_version: 10, opset_import: ["": 21]>
-g (float[2] x) => (float[2] y) { y = Add (x, w) }"""
-
 
 def model():
     """Its weights are inside."""
-    proto = onnx.parser.parse_model(TEXT)
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    g (float[2] x) => (float[2] y) { y = Add (x, w) }"""
+    proto = onnx.parser.parse_model(text)
     proto.graph.initializer.append(onnx.numpy_helper.from_array(np.float32([1, 2]), "w"))
     return proto
 
@@ -163,13 +162,11 @@ def test_the_checker_is_given_no_large_weights(tmp_path):
     assert "dimension" in Source(ir.load(tmp_path / "m.onnx")).fault
 
 
-_OF_TWO = """<opset_import: ["": 21, "d": 1], domain: "d">
-f{} (x) => (y) {{ t = d.f{} (x) y = d.f{} (t) }} """
-
-
 def of_calls(depth):
     """Functions that each call the next one twice."""
-    functions = [_OF_TWO.format(k, k + 1, k + 1) for k in range(depth)]
+    of_two = """<opset_import: ["": 21, "d": 1], domain: "d">
+    f{} (x) => (y) {{ t = d.f{} (x) y = d.f{} (t) }} """
+    functions = [of_two.format(k, k + 1, k + 1) for k in range(depth)]
     functions += [f'<opset_import: ["": 21], domain: "d"> f{depth} (x) => (y) {{ y = Relu (x) }}']
     text = """<ir_version: 10, opset_import: ["": 21, "d": 1]>
         g (float[2] x) => (float[2] y) { y = d.f0 (x) } """

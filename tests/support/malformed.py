@@ -26,7 +26,8 @@ main (bool c, int64 n, float[3] x, float[2, 3] xs) =>
     q = ConcatFromSequence <axis = 0> (list)
 }
 <domain: "own", opset_import: ["": 18]> f <axis> (x) => (y) {
-    y = Concat <axis: int = @axis> (x) }"""
+    y = Concat <axis: int = @axis> (x)
+}"""
 Change = Callable[[onnx.ModelProto], object]
 
 

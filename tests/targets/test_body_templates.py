@@ -218,11 +218,9 @@ def facts_after(text, *operators):
     return {value.name: str(fact.type_proto()) for value, fact in legalized.facts.items()}
 
 
-HEAD = '<ir_version: 9, opset_import: ["" : 20]> '
-
-
 def test_facts_of_outputs_that_inference_would_find_again_are_handed_on():
-    flat = HEAD + "g (float[N, 4] x) => (float[N, 4] y) { a = Gelu (x) y = Gelu (a) }"
+    head = '<ir_version: 9, opset_import: ["" : 20]> '
+    flat = head + "g (float[N, 4] x) => (float[N, 4] y) { a = Gelu (x) y = Gelu (a) }"
     (type_,) = facts_after(flat, "Gelu").values()
     assert 'dim_param: "N"' in type_ and "dim_value: 4" in type_
     held = flat.replace("y = Gelu (a)", "y = If (c) <then_branch = t () => (float[N, 4] b)"
@@ -230,7 +228,7 @@ def test_facts_of_outputs_that_inference_would_find_again_are_handed_on():
     assert not facts_after(held.replace("x)", "x, bool c)", 1), "Gelu")
     # A size that depends on data is another symbol in each inference.
     text = (
-        HEAD
+        head
         + "g (bool[3] c, float[3] x) => (float[n, m] y) { i = NonZero (c) y = CastLike (i, x) }"
     )
     assert not facts_after(text, "CastLike")

@@ -3,10 +3,6 @@ from harness import as_model
 
 from targets import fitted, lacking
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y)
-    <float[n, 4] a, float[2] b> { a = Neg (x) b = Constant <value = float[2] {1, 2}> ()
-    c = Exp (b) d = ReduceSum <keepdims = 0> (c) e = Mul (a, d) y = Abs (e) }"""
-
 
 def declared(outcome):
     return {
@@ -17,8 +13,11 @@ def declared(outcome):
 
 def test_open_sizes_are_not_declared_inside():
     """tract refuses a batch of 2 where a value inside declares a batch of n."""
-    assert "a" in declared(fitted(TEXT, lacking("Abs")))
-    outcome = fitted(TEXT, lacking(known_declarations=True))
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y)
+        <float[n, 4] a, float[2] b> { a = Neg (x) b = Constant <value = float[2] {1, 2}> ()
+        c = Exp (b) d = ReduceSum <keepdims = 0> (c) e = Mul (a, d) y = Abs (e) }"""
+    assert "a" in declared(fitted(text, lacking("Abs")))
+    outcome = fitted(text, lacking(known_declarations=True))
     assert "a" not in declared(outcome)
     (output,) = outcome.model.graph.output
     assert output.type.tensor_type.shape.dim[0].dim_param == "n"

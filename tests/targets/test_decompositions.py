@@ -318,12 +318,10 @@ def test_every_spelling_is_tested():
     assert names - {"BitwiseNot", "CastLike", "ReverseSequence"} <= {*tested, "Softplus"}
 
 
-NUMBERS = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])
-
-
 @pytest.mark.parametrize("dtype", ["float", "double"])
 def test_a_softplus_neither_overflows_nor_loses_what_is_small(dtype):
-    x = NUMBERS.astype({"float": np.float32, "double": np.float64}[dtype])
+    numbers = np.array([[-100, -20, -1e-3, 0, 1e-6], [1, 20, 100, 3e38, np.inf]])
+    x = numbers.astype({"float": np.float32, "double": np.float64}[dtype])
     text = one_node("y = Softplus (x)", f"{dtype}[2, 5] x")
     outcome = fitted(text, lacking("Softplus"), {"x": x})
     assert "Softplus" not in operators(outcome)

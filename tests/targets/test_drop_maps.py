@@ -4,8 +4,6 @@ import straightline as sl
 from harness import run_in_onnxruntime
 from onnx import TensorProto, helper
 
-X = np.array([[1, 2], [3, -4], [0, 0]], np.float32)
-
 
 def model(used=False, labels=(7, 3)):
     """A classifier with its scores as maps."""
@@ -47,8 +45,9 @@ def test_an_output_holds_the_numbers_of_its_maps():
     assert [output.name for output in outcome.model.graph.output] == ["label", "maps"]
     (remark,) = (remark for remark in outcome.remarks if remark.op_type == "ZipMap")
     assert "in the order of the labels 7, 3" in remark.reason
-    _, maps = run_in_onnxruntime(model(), {"x": X})
-    _, scores = run_in_onnxruntime(outcome.model, {"x": X})
+    x = np.array([[1, 2], [3, -4], [0, 0]], np.float32)
+    _, maps = run_in_onnxruntime(model(), {"x": x})
+    _, scores = run_in_onnxruntime(outcome.model, {"x": x})
     np.testing.assert_allclose(scores, [[row[7], row[3]] for row in maps], rtol=1e-6)
 
 

@@ -7,17 +7,15 @@ import straightline as sl
 from straightline.verification.certificate import place_of
 from tables import table
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
-LOOP = """g (float[N] x, int64 n) => (float[N] y) {
-    y = Loop (n, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
-        d = Identity (c)
-        e = Add (a, a) }> }"""
-BOUND = {"n": np.array(2)}
-
 
 @pytest.fixture
 def before():
-    return onnx.parser.parse_model(HEADER + LOOP)
+    header = '<ir_version: 8, opset_import: ["" : 17]>'
+    loop = """g (float[N] x, int64 n) => (float[N] y) {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] e) {
+            d = Identity (c)
+            e = Add (a, a) }> }"""
+    return onnx.parser.parse_model(header + loop)
 
 
 @pytest.fixture
@@ -27,7 +25,8 @@ def after(before):
 
 @pytest.fixture
 def certificate(before, after):
-    return sl.Certificate.of(before, after, sl.prove(before, after, bound=BOUND), BOUND)
+    bound = {"n": np.array(2)}
+    return sl.Certificate.of(before, after, sl.prove(before, after, bound=bound), bound)
 
 
 def test_a_certificate_is_read_as_it_was_written(certificate, before, after, tmp_path):

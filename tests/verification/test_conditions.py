@@ -10,13 +10,13 @@ from tables import table
 SQUARES = """Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
     c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero)"""
 """The sum of the first k squares, which the prover does not know in closed form."""
-CLOSED = "a = Sub (k, one) b = Add (k, a) p = Mul (k, a) q = Mul (p, b) y = Div (q, six)"
-NUMBERS = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
 
 
 def pair(inputs, count):
-    head = f"g ({inputs}) => (int64 y) {NUMBERS}"
-    return model(f"{head} {{ {count} y = {SQUARES} }}"), model(f"{head} {{ {count} {CLOSED} }}")
+    numbers = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
+    head = f"g ({inputs}) => (int64 y) {numbers}"
+    closed = "a = Sub (k, one) b = Add (k, a) p = Mul (k, a) q = Mul (p, b) y = Div (q, six)"
+    return model(f"{head} {{ {count} y = {SQUARES} }}"), model(f"{head} {{ {count} {closed} }}")
 
 
 BY_SIZE = pair("float[n, 2] x", "s = Shape <start = 0, end = 1> (x) k = Squeeze (s)")

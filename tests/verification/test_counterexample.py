@@ -48,26 +48,23 @@ def test_an_input_must_fit_the_model(feeds, message):
         Counterexample.of(RELU, feeds, "they differ")
 
 
-VALUES = {
-    "seq(float[n]) x": [np.ones(2, np.float32), np.zeros(0, np.float32)],
-    "optional(int64) x": np.array(4),
-    "optional(float[n]) x": None,
-    "optional(seq(int32)) x": [np.array(1, np.int32)],
-    "string[n] x": np.array(["a", "ü"], object),
-    "bfloat16[n] x": np.array([1.5], ml_dtypes.bfloat16),
-    "float8e4m3fn[n] x": np.array([1.5], ml_dtypes.float8_e4m3fn),
-    "bool x": np.array(True),
-    "complex64[n] x": np.array([1j], np.complex64),
-}
-
-
-@pytest.mark.parametrize("declared", VALUES)
-def test_every_type_is_read_again(tmp_path, declared):
+@table(
+    ("seq(float[n]) x", [np.ones(2, np.float32), np.zeros(0, np.float32)]),
+    ("optional(int64) x", np.array(4)),
+    ("optional(float[n]) x", None),
+    ("optional(seq(int32)) x", [np.array(1, np.int32)]),
+    ("string[n] x", np.array(["a", "ü"], object)),
+    ("bfloat16[n] x", np.array([1.5], ml_dtypes.bfloat16)),
+    ("float8e4m3fn[n] x", np.array([1.5], ml_dtypes.float8_e4m3fn)),
+    ("bool x", np.array(True)),
+    ("complex64[n] x", np.array([1j], np.complex64)),
+)
+def test_every_type_is_read_again(declared, case, tmp_path):
     kind = declared.split(" ")[0]
     identity = model(f"g ({declared}) => ({kind} y) {{ y = Identity (x) }}")
-    Counterexample.of(identity, {"x": VALUES[declared]}, "").write(tmp_path / "ex")
+    Counterexample.of(identity, {"x": case}, "").write(tmp_path / "ex")
     (feeds,) = read_feeds(tmp_path / "ex", identity, {})
-    np.testing.assert_equal(feeds["x"], VALUES[declared])
+    np.testing.assert_equal(feeds["x"], case)
 
 
 def test_an_input_with_a_default_is_written_if_another_one_has_a_value(tmp_path):

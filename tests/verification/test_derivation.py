@@ -5,12 +5,11 @@ from certificates import assert_derived, assert_none
 from proofs import model
 from straightline.verification.derivation import derive
 
-CHAIN = "g (float[n, 4] x) => (y) { %s }"
-
 
 def chain(count, node):
     names = ["x", *[f"v{n}" for n in range(1, count)], "y"]
-    return CHAIN % " ".join(f"{b} = {node % a}" for a, b in itertools.pairwise(names))
+    text = "g (float[n, 4] x) => (y) { %s }"
+    return text % " ".join(f"{b} = {node % a}" for a, b in itertools.pairwise(names))
 
 
 def test_a_deep_model_needs_no_recursion():

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_refuses, convert_version, converted, model
+from conversions import convert_version, converted, model
 from straightline import reference
 from straightline.version_converter.attribute_to_input import single
 from straightline.version_converter.errors import ConversionError, Refused
@@ -25,11 +25,6 @@ def test_every_form_of_an_input():
         found = held[node.input[position]]
         assert found.dtype == wanted.dtype and found.shape == wanted.shape, body
         np.testing.assert_array_equal(found, wanted)
-
-
-def test_a_list_that_stands_for_one_number_is_refused():
-    k = "k = Constant <value = int64[2] {1, 2}> () "
-    assert_refuses(f"{k}y, i = TopK (x, k)", 10, 9, "'k' must be one number, not 2")
 
 
 def test_numbers_that_an_attribute_cannot_hold_stay_inputs_of_others():

@@ -54,10 +54,6 @@ def test_inputs_that_are_absent_are_written_where_they_stand_before_others():
     assert_writes("y = Clip (x, , m)", 12, 13, ["Clip (x, , m)"], "float[2] x, float m")
 
 
-def test_an_input_that_is_required_has_to_be_there():
-    assert_refuses("y = Gemm (x, x)", 11, 10, "needs the one element type of input 0", "x")
-
-
 def test_an_output_that_the_version_lacks_must_not_be_used():
     signature = "float[1, 1, 4] x"
     node = "MaxPool <kernel_shape = [2]> (x)"
@@ -67,11 +63,6 @@ def test_an_output_that_the_version_lacks_must_not_be_used():
 
 
 # Types --------------------------------------------------------------------------------------------
-
-
-def test_a_type_that_the_version_does_not_take_is_refused():
-    reason = "'x' is a tensor.bfloat16., which Relu does not support in opset 12"
-    assert_refuses("y = Relu (x)", 13, 12, reason, "bfloat16[2] x")
 
 
 def test_a_type_that_is_not_known_passes():

@@ -7,6 +7,7 @@ from onnx import helper
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
 from straightline.version_converter.constants import is_small
+from tables import table
 
 
 def summed(start, links, opset=13):
@@ -93,7 +94,8 @@ def test_a_default_that_callers_may_override_is_constant_once_it_is_frozen():
     assert_equal_outputs(proto, after, {"x": np.arange(6, dtype=np.float16).reshape(2, 3)})
 
 
-LARGE = [
+@pytest.mark.sample(2)
+@table(
     ("y = Trilu (x)", 14, "float[2000, 3000] x"),
     ("y = Trilu <upper = 0> (x, k)", 14, "float[7, 2000, 3000] x, int64 k"),
     ("y = EyeLike (x)", 9, "float[2000, 3000] x"),
@@ -105,11 +107,7 @@ LARGE = [
      "float[9, 9000] x, int64[9, 8000] i, float[9, 8000] u"),
     ("l = Constant <value_ints = [900, 800, 700]> ()"
      " y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, l)", 12,
-     "float[9000, 3] x")]  # fmt: skip
-
-
-@pytest.mark.sample(2)
-@pytest.mark.parametrize(("body", "opset", "signature"), LARGE)
+     "float[9000, 3] x"))  # fmt: skip
 def test_a_constant_does_not_grow_with_the_data(body, opset, signature):
     for target in (opset - 1, 9, 8):
         after = convert_version(model_of(body, opset, signature), target, verify=False)

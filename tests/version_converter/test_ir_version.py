@@ -6,12 +6,11 @@ from straightline.version_converter import ConversionError
 from straightline.version_converter.ir_version import needed, released_with
 from tables import table
 
-TEXT = """<ir_version: {ir}, opset_import: ["": {opset}]>
-g (float[2] x) => (float[2] y) <float[2] w = {{1, 2}}> {{ y = Mul (x, w) }}"""
-
 
 def model(ir_version: int, opset: int) -> onnx.ModelProto:
-    return onnx.parser.parse_model(TEXT.format(ir=ir_version, opset=opset))
+    text = """<ir_version: {ir}, opset_import: ["": {opset}]>
+    g (float[2] x) => (float[2] y) <float[2] w = {{1, 2}}> {{ y = Mul (x, w) }}"""
+    return onnx.parser.parse_model(text.format(ir=ir_version, opset=opset))
 
 
 def test_the_first_release_with_an_opset_decides() -> None:

@@ -11,16 +11,15 @@ from targets import fitted, lacking, one_node, operators
 
 X = np.array([[-0.0, -0.0], [1, -0.0]], np.float32)
 AXES = np.array([1])
-CASES = [
+
+
+@table(
     ("w = Trilu (x)", 14, 13, ""),
     ("w = ThresholdedRelu <alpha = -1.0> (x)", 10, 9, ""),
     ("w = ReduceMax <keepdims = 0> (x, axes)", 18, 17, ", int64[1] axes"),
     ("w = ReduceProd <keepdims = 0> (x, axes)", 18, 17, ", int64[1] axes"),
     ("w = ReduceMin <keepdims = 1> (x, axes)", 18, 11, ", int64[1] axes"),
-]
-
-
-@pytest.mark.parametrize(("nodes", "opset", "target", "others"), CASES)
+)
 def test_a_reader_that_divides_sees_the_signs(nodes, opset, target, others):
     before = model(f"{nodes} y = Reciprocal (w)", opset, f"float[2, 2] x{others}", "float[a, b] y")
     if "keepdims = 0" in nodes:

@@ -96,18 +96,15 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T
         o = ReduceSum <axes = [0, 2], keepdims = 0> (p)
     }> (lens, h, x) }"""
 
-DECLARED = {
-    "declared": ("(float[2] s, float[w] e)", "(float[2] t, float[w] o)"),
-    "bare": ("(s, e)", "(t, o)"),
-}
-
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("how", DECLARED)
+@table(
+    ("declared", "(float[2] s, float[w] e)", "(float[2] t, float[w] o)"),
+    ("bare", "(s, e)", "(t, o)"),
+)
 @pytest.mark.parametrize("text", [LENGTHS, LENGTHS.replace("BACKWARD", "1"), NESTED])
-def test_rows_of_several_lengths(text, how):
+def test_rows_of_several_lengths(how, inputs, outputs, text):
     """onnxruntime wants the ranks of what bodies give out."""
-    inputs, outputs = DECLARED[how]
     text = text.replace("IN =>", f"{inputs} =>").replace("OUT {", f"{outputs} {{")
     before = onnx.parser.parse_model(text.replace("BACKWARD", "0"))
     rng, width = np.random.default_rng(0), 2 if text.count("Scan") > 1 else 3

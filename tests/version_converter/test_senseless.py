@@ -6,8 +6,21 @@ import re
 import pytest
 from conversions import assert_refuses, model
 from straightline import convert_version
+from tables import table
 
-AXES = [
+
+def said_with_constants(nodes: str) -> str:
+    """Nodes with Constant nodes in the place of lists in braces."""
+    made = []
+    for index, given in enumerate(re.findall(r"(?<=, )\{[^}]*\}", nodes)):
+        kind = "float" if "." in given else "int64"
+        name = f"k{index}"
+        made.append(f"{name} = Constant <value = {kind}[{given.count(',') + 1}] {given}> ()")
+        nodes = nodes.replace(given, name, 1)
+    return " ".join([*made, nodes])
+
+
+@table(
     # Nodes, opset before and after, inputs.
     ("y, i = TopK <axis = 3> (x, k)", 10, 9, "float[2, 3] x, int64[1] k"),
     ("y = GatherElements <axis = 3> (x, i)", 11, 10, "float[2, 3] x, int64[2, 3] i"),
@@ -22,26 +35,13 @@ AXES = [
     ("y = Slice (x, {0}, {1}, {-4})", 11, 10, "float[2, 3] x"),
     ("y = Pad (x, {1, 1}, , {-3})", 18, 17, "float[2, 3] x"),
     ("y = CumSum (x, {5})", 11, 10, "float[2, 3] x"),
-    ("y = LayerNormalization <axis = 4> (x, s)", 17, 16, "float[2, 3] x, float[3] s")]  # fmt: skip
-
-
-def said_with_constants(nodes: str) -> str:
-    """Nodes with Constant nodes in the place of lists in braces."""
-    made = []
-    for index, given in enumerate(re.findall(r"(?<=, )\{[^}]*\}", nodes)):
-        kind = "float" if "." in given else "int64"
-        name = f"k{index}"
-        made.append(f"{name} = Constant <value = {kind}[{given.count(',') + 1}] {given}> ()")
-        nodes = nodes.replace(given, name, 1)
-    return " ".join([*made, nodes])
-
-
-@pytest.mark.parametrize(("nodes", "source", "target", "signature"), AXES)
+    ("y = LayerNormalization <axis = 4> (x, s)", 17, 16, "float[2, 3] x, float[3] s"))  # fmt: skip
 def test_an_axis_that_is_not_there(nodes: str, source: int, target: int, signature: str) -> None:
     assert_refuses(said_with_constants(nodes), source, target, "input 0 has no axis", signature)
 
 
-CASES = [
+@pytest.mark.sample(22)
+@table(
     # What is said, nodes, opset before and after, inputs.
     ("axis = -5 has none of the 2 axes that there are", "y = Concat <axis = -5> (x, x)", 11, 10,
      "float[2, 3] x"),
@@ -118,11 +118,7 @@ CASES = [
      'y = GridSample <padding_mode = "odd"> (x, g)', 16, 15,
      "float[1, 1, 2, 2] x, float[1, 2, 2, 2] g"),
     ("'x' is a tensor(string), which CumSum does not support in opset 11", "y = CumSum (x, {0})",
-     11, 10, "string[3] x")]  # fmt: skip
-
-
-@pytest.mark.sample(22)
-@pytest.mark.parametrize(("said", "nodes", "source", "target", "signature"), CASES)
+     11, 10, "string[3] x"))  # fmt: skip
 def test_refused_models(said: str, nodes: str, source: int, target: int, signature: str) -> None:
     assert_refuses(said_with_constants(nodes), source, target, re.escape(said), signature)
 

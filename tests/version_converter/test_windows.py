@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from conversions import assert_becomes, assert_carried, assert_refuses, convert_version, model
 from depth import examples
 from hypothesis import given, settings
@@ -85,17 +84,14 @@ def test_a_mean_counts_the_padding_that_is_there_but_none_of_ceil_mode():
     assert_carried(dilated, 19, (18, 9), {"x": x}, "float[1, 1, 7] x", 1e-6)
 
 
-REFUSED = [
+@table(
     ("MaxPool", "kernel_shape = [2], ceil_mode = 1", "1, 1, N",
      "needs the lengths after the channels"),
     ("MaxPool", 'kernel_shape = [2], auto_pad = "ALL", ceil_mode = 1', "1, 1, 4",
      "there is no auto_pad"),
     ("MaxPool", "kernel_shape = [3], dilations = [2]", "1, 1, 4", "a window of 5 has no room"),
     ("AveragePool", "kernel_shape = [1], strides = [3], ceil_mode = 1", "1, 1, 5",
-     "last window starts")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("op_type", "how", "shape", "reason"), REFUSED)
+     "last window starts"))  # fmt: skip
 def test_forms_that_are_not_written_out(op_type, how, shape, reason):
     assert_refuses(f"y = {op_type} <{how}> (x)", 10, 9, reason, f"float[{shape}] x")
 

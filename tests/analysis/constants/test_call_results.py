@@ -64,14 +64,12 @@ def test_constants_of_a_call_result():
     assert results(load(calls, limited)) == wanted
 
 
-OUTER = """outer (a, n) => (r, y) {
-    b, m, f = local.step (a, n)
-    c, k, y = local.step (b, m)
-    r = Identity (c) }"""
-
-
 def test_calls_inside_of_calls():
-    model = load("r, y = local.outer (x, two) s, q = local.outer (z, two)", OUTER, STEP)
+    outer = """outer (a, n) => (r, y) {
+        b, m, f = local.step (a, n)
+        c, k, y = local.step (b, m)
+        r = Identity (c) }"""
+    model = load("r, y = local.outer (x, two) s, q = local.outer (z, two)", outer, STEP)
     assert results(model) == {"y": 4.0}
 
 

@@ -4,7 +4,6 @@ from straightline import ir
 from straightline.analysis.constants.dependence import CallReads, Query, carried_sources, comes_from
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
     a = Reshape (x, two)
     s = Shape (x)
@@ -51,7 +50,8 @@ def test_arguments_behind_each_output_of_a_call():
         s = Add (l, b)
         t = Loop (b, , a) <body = o (int64 i, bool k, p) => (bool q, u) {
             q = Identity (k) u = Sub (p, c) }> }"""
-    model = ir.load(as_model(HEAD.replace("17]", '17, "local" : 1]') + text))
+    head = '<ir_version: 8, opset_import: ["" : 17]>\n'
+    model = ir.load(as_model(head.replace("17]", '17, "local" : 1]') + text))
     reads = CallReads(model.functions)
     (call,) = model.graph.nodes()
     assert reads.calls(call)

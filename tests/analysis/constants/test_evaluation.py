@@ -10,11 +10,10 @@ from straightline.analysis.constants.evaluation import (
 from straightline.ir import Tensor
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
-
 
 def construct(nodes, function=""):
-    text = f"{HEAD}g (float x, int64 n, bool q, float w) => (float y) {{ {nodes} }}\n{function}"
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
+    text = f"{head}g (float x, int64 n, bool q, float w) => (float y) {{ {nodes} }}\n{function}"
     model = ir.load(as_model(text))
     return model.graph.nodes()[-1], model
 

@@ -64,11 +64,6 @@ def test_constants_on_the_way_name_nothing():
     assert origins(output) == told
 
 
-SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other) => (int64 y)
-    <int64 zero = {0}, int64 one = {1}, int64[1] flat = {-1}, float filled = {1.0}> {
-        %s  sizes = Shape (v)  y = ReduceSum <keepdims = 0> (sizes) }"""
-
-
 @table(
     ("v = Range (zero, n, one)", "input 'n'; decide it with --set n=..."),
     ("v = ConstantOfShape (two)", "input 'two'; decide it with --set two=..."),
@@ -96,7 +91,10 @@ SIZED = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other)
      "input 'n'; decide it with --set n=..."))  # fmt: skip
 def test_sources_of_sizes(nodes, said):
     """Only what a size is made of is named: elements of one operand, the sizes of another one."""
-    assert origins(ir.load(as_model(SIZED % nodes)).graph.outputs[0]).startswith(said)
+    sized = """g (float[N] x, float[4] fixed, int64 n, int64[2] two, float[M] other) => (int64 y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] flat = {-1}, float filled = {1.0}> {
+            %s  sizes = Shape (v)  y = ReduceSum <keepdims = 0> (sizes) }"""
+    assert origins(ir.load(as_model(sized % nodes)).graph.outputs[0]).startswith(said)
 
 
 def test_every_option_is_named_that_is_needed():
@@ -123,29 +121,27 @@ def test_settings_and_data(declared, setting):
     assert is_setting(ir.load(as_model(text)).graph.inputs[0]) == setting
 
 
-CALLED = """
-<domain: "local", opset_import: ["" : 17, "local" : 1]> f (a, b, c) => (r, s, t) {
-    k, e, t = local.h (a, b, c)
-    r = Neg (a)
-    s = Add (k, b)
-}
-<domain: "local", opset_import: ["" : 17]> h (a, b, c) => (s, e, t) {
-    n = Exp (a)
-    s = Size (n)
-    e = Add (a, c)
-    l = Constant <value_ints = [2]> ()
-    t = Expand (c, l) }"""
-
-
 @table(
     ("r", "input 'x'; decided by data"),
     ("s", "the shape of input 'x', input 'n'; decide it with --shape x=... --set n=..."),
     ("t", "input 'm'; decide it with --set m=..."),
 )
 def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
+    called = """
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> f (a, b, c) => (r, s, t) {
+        k, e, t = local.h (a, b, c)
+        r = Neg (a)
+        s = Add (k, b)
+    }
+    <domain: "local", opset_import: ["" : 17]> h (a, b, c) => (s, e, t) {
+        n = Exp (a)
+        s = Size (n)
+        e = Add (a, c)
+        l = Constant <value_ints = [2]> ()
+        t = Expand (c, l) }"""
     text = f"""g (float[N] x, int64 n, int64 m) => (y) {{
         r, s, t = local.f (x, n, m) y = Identity ({output})
-    }}{CALLED}"""
+    }}{called}"""
     assert origins(ir.load(as_model(text)).graph.outputs[0]).startswith(said)
 
 

@@ -29,17 +29,6 @@ SCAN = """e0 = Scan <num_scan_inputs = 1, body = s (float[3] el) => (float[3] z)
 CALL = "e = my.F (w)"
 FUNCTION = f"""<domain: "my", opset_import: ["" : 17]> F (w) => (e) {{
     two = Constant <value_int = 2> () {LOOP} }}"""
-BODIES = {
-    "Loop": LOOP,
-    "two in a row": INNER.format("a1", "w") + INNER.format("e", "a1"),
-    "a size that grows": GROWS,
-    "If": TYPED,
-    "Loop in an If": IN_IF.format(INNER.format("u", "w"), INNER.format("v", "w")),
-    "Loop in a Loop": MIDDLE.format(INNER.format("z", "w")),
-    "Loop in a Scan": SCAN.format(INNER.format("z", "el")),
-    "Loop in a function": CALL,
-    "after it": INNER.format("a1", "w") + "e = Unsqueeze (a1, v0)",
-}
 
 
 def model_of(nodes, limit="n", element="float[]", functions=""):
@@ -56,9 +45,19 @@ def feeds(n):
 
 @pytest.mark.sample(9)
 @pytest.mark.parametrize("passes", [None, "accelerate", "simplify"])
-@pytest.mark.parametrize("name", BODIES)
-def test_no_replacement_changes_sizes_without_an_iteration(name, passes):
-    model = model_of(BODIES[name], functions=FUNCTION)
+@table(
+    ("Loop", LOOP),
+    ("two in a row", INNER.format("a1", "w") + INNER.format("e", "a1")),
+    ("a size that grows", GROWS),
+    ("If", TYPED),
+    ("Loop in an If", IN_IF.format(INNER.format("u", "w"), INNER.format("v", "w"))),
+    ("Loop in a Loop", MIDDLE.format(INNER.format("z", "w"))),
+    ("Loop in a Scan", SCAN.format(INNER.format("z", "el"))),
+    ("Loop in a function", CALL),
+    ("after it", INNER.format("a1", "w") + "e = Unsqueeze (a1, v0)"),
+)
+def test_no_replacement_changes_sizes_without_an_iteration(name, case, passes):
+    model = model_of(case, functions=FUNCTION)
     rewrite = sl.rewrite(model, passes, verify=False)
     for n in (0, 2):
         for run in (run_in_onnxruntime, reference.run):

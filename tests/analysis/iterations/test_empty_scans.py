@@ -4,14 +4,13 @@ from straightline.analysis.iterations.empty_scans import uncertain_output
 from straightline.analysis.shapes.inference import ShapeInference
 from tables import table
 
-TEXT = """g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
-    t{more} = Scan <num_scan_inputs = 1,
-        body = b (float[j] a, float e) => (float[i] b, {declared} o) {{ b = Neg (a) {nodes} }}>
-        (s, x) }}"""
-
 
 def uncertain(nodes, declared="float[m]", length="N", more=", z"):
-    model = ir.load(as_model(TEXT.format(length=length, more=more, declared=declared, nodes=nodes)))
+    text = """g (float[{length}] x, float[n] s, float[k] w, int64[1] l) => (t) {{
+        t{more} = Scan <num_scan_inputs = 1,
+            body = b (float[j] a, float e) => (float[i] b, {declared} o) {{ b = Neg (a) {nodes} }}>
+            (s, x) }}"""
+    model = ir.load(as_model(text.format(length=length, more=more, declared=declared, nodes=nodes)))
     (scan,) = model.graph.nodes()
     return uncertain_output(scan, model, ShapeInference(model)) is not None
 

@@ -5,13 +5,13 @@ from straightline.analysis.constants.folding import Folder
 from straightline.analysis.iterations.trip_count import trip_count
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
 FUNCTION = """<domain: "local", opset_import: ["" : 17]> less (a, b) => (c) { c = Less (a, b) }"""
 
 
 def counted(condition, inputs="most, yes", limit=100):
     """The iterations of a Loop that counts k from 0, and whose body computes c2."""
-    text = f"""{HEAD}g (float[2] x, int64 n, bool q) => (float[2] y, int64 last)
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1, "com.microsoft" : 1]>\n'
+    text = f"""{head}g (float[2] x, int64 n, bool q) => (float[2] y, int64 last)
         <int64 most = {{9223372036854775807}}, int64 zero = {{0}}, int64 one = {{1}},
          int64 two = {{2}}, int64 five = {{5}}, bool yes = {{1}}, bool no = {{0}}, bool[3] table =
              {{1, 1, 0}},

@@ -5,17 +5,16 @@ from straightline.analysis.iterations.trip_count import TripCount
 from straightline.analysis.iterations.trip_count_bound import maximum, parts
 from tables import table
 
-TEXT = """g (float x, int64 n) => (float y)
-    <int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64 seven = {7}, bool yes = {1},
-     int64 huge = {9223372036854775807}> {
-        y, end = Loop (GIVEN) <body = b (int64 i, bool k, float a, int64 j)
-                                   => (bool go, float r, int64 j2) {
-            r = Add (a, a)  open = Less (r, x)  j2 = Add (j, one)  few = Less (j2, five)
-            over = GreaterOrEqual (j2, five)  always = GreaterOrEqual (j2, zero)  GO }> }"""
-
 
 def loop_of(given, go):
-    model = ir.load(as_model(TEXT.replace("GIVEN", given).replace("GO", go)))
+    text = """g (float x, int64 n) => (float y)
+        <int64 zero = {0}, int64 one = {1}, int64 five = {5}, int64 seven = {7}, bool yes = {1},
+         int64 huge = {9223372036854775807}> {
+            y, end = Loop (GIVEN) <body = b (int64 i, bool k, float a, int64 j)
+                                       => (bool go, float r, int64 j2) {
+                r = Add (a, a)  open = Less (r, x)  j2 = Add (j, one)  few = Less (j2, five)
+                over = GreaterOrEqual (j2, five)  always = GreaterOrEqual (j2, zero)  GO }> }"""
+    model = ir.load(as_model(text.replace("GIVEN", given).replace("GO", go)))
     (loop,) = model.graph.nodes()
     return loop, Folder(model)
 

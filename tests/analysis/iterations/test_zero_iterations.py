@@ -76,17 +76,15 @@ def test_constants_in_a_body_keep_sizes_without_an_iteration(rewriting, element)
         assert "sizes = Shape" not in onnx.printer.to_text(run_passes(text, rewriting).model)
 
 
-SCANNED = """<ir_version: 8, opset_import: ["" : 18]>
-g (float[4] x, float[n] r) => (float[m, k] y) {{
-    y = Scan <num_scan_inputs = 1, body = b (float v) => (float[{}] e) {{
-        sizes = Shape (x) two = Constant <value_ints = [2]> () e = {} }}> (r) }}"""
-
-
 @pytest.mark.parametrize("element", [*ELEMENTS, "Slice (x, two, sizes)"])
 @pytest.mark.parametrize("rewriting", [FoldShapes(), SimplifySizes()])
 def test_constants_in_the_body_of_a_scan_keep_sizes_without_an_element(rewriting, element):
     """The reference infers sizes from constants of the body, too."""
-    model = as_model(SCANNED.format("u", element.replace("(w,", "(x,")))
+    scanned = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[4] x, float[n] r) => (float[m, k] y) {{
+        y = Scan <num_scan_inputs = 1, body = b (float v) => (float[{}] e) {{
+            sizes = Shape (x) two = Constant <value_ints = [2]> () e = {} }}> (r) }}"""
+    model = as_model(scanned.format("u", element.replace("(w,", "(x,")))
     result = run_passes(model, rewriting)
     for length in (0, 2):
         feeds = {"x": np.ones(4, np.float32), "r": np.zeros(length, np.float32)}

@@ -3,6 +3,7 @@ import pytest
 import straightline as sl
 from harness import as_model, op_types, run_passes
 from straightline.passes import InlineIfs
+from tables import table
 
 IF = """q = If (r) <then_branch = t () => (float[A, B, C] a) { a = Squeeze (x, two) },
     else_branch = e () => (float[D, E, F, G] b) { b = Identity (x) }> """
@@ -15,17 +16,13 @@ def model(nodes):
         {WEIGHTS} {nodes} z = ReduceSum <keepdims = 0> (y) }}""")
 
 
-INLINED = {
-    "a cell": (IF + "y = GRU <hidden_size = 4> (q, w, u)", True),
-    "a cell, later": (IF + "p = Relu (q) k = Exp (p) y = GRU <hidden_size = 4> (k, w, u)", True),
-    "an order of axes": (IF + "y = Transpose <perm = [3, 2, 1, 0]> (q)", False),
-    "one added": (IF + "p = Unsqueeze (q, two) y = Transpose <perm = [3, 2, 1, 0]> (p)", True),
-}
-
-
-@pytest.mark.parametrize("name", INLINED)
-def test_the_branch_that_fits_is_inlined(name):
-    nodes, then = INLINED[name]
+@table(
+    ("a cell", IF + "y = GRU <hidden_size = 4> (q, w, u)", True),
+    ("a cell, later", IF + "p = Relu (q) k = Exp (p) y = GRU <hidden_size = 4> (k, w, u)", True),
+    ("an order of axes", IF + "y = Transpose <perm = [3, 2, 1, 0]> (q)", False),
+    ("one added", IF + "p = Unsqueeze (q, two) y = Transpose <perm = [3, 2, 1, 0]> (p)", True),
+)
+def test_the_branch_that_fits_is_inlined(name, nodes, then):
     before = model(nodes)
     result = run_passes(before, InlineIfs())
     after = result.model
@@ -58,25 +55,21 @@ def test_a_known_condition_decides_before_what_fails():
     assert "Transpose" in op_types(sl.rewrite(model(text.replace("[3, 2, 1, 0]", "[2, 1, 0]"))))
 
 
-KEPT = {
-    "both fail inside": INSIDE.format(c="r", then="2, 1, 0")
+@table(
+    ("both fail inside", INSIDE.format(c="r", then="2, 1, 0")
     .replace("[3, 2, 1, 0]", "[1, 0]")
-    .replace("[D, E, F, G]", "[F, G]"),
-    "any rank": IF + "y = Exp (q)",
-    "neither fits": IF + "y = Transpose <perm = [1, 0]> (q)",
-    "nobody reads it": IF + "p = Transpose <perm = [2, 1, 0]> (q) y = Exp (q)",
-    "one rank": IF.replace("Identity (x)", "Squeeze (x, two)")
-    + "y = Transpose <perm = [1, 0]> (q)",
-    "inside a branch": IF
+    .replace("[D, E, F, G]", "[F, G]")),
+    ("any rank", IF + "y = Exp (q)"),
+    ("neither fits", IF + "y = Transpose <perm = [1, 0]> (q)"),
+    ("nobody reads it", IF + "p = Transpose <perm = [2, 1, 0]> (q) y = Exp (q)"),
+    ("one rank", IF.replace("Identity (x)", "Squeeze (x, two)")
+    + "y = Transpose <perm = [1, 0]> (q)"),
+    ("inside a branch", IF
     + """y = If (r) <
         then_branch = o () => (float[P, Q, S, T] k) { k = Transpose <perm = [2, 1, 0]> (q) },
-        else_branch = p () => (float[I, J, K, L] l) { l = Exp (q) }>""",
-}
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_branches_that_may_run_stay(name):
-    assert "If" in op_types(run_passes(model(KEPT[name]), InlineIfs()).model)
+        else_branch = p () => (float[I, J, K, L] l) { l = Exp (q) }>"""))  # fmt: skip
+def test_branches_that_may_run_stay(name, text):
+    assert "If" in op_types(run_passes(model(text), InlineIfs()).model)
 
 
 def test_a_cell_behind_a_squeeze_of_unknown_size():

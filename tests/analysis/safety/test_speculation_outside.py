@@ -5,17 +5,16 @@ from straightline import ir
 from straightline.analysis.safety.speculation import Hazard, Speculation
 from straightline.analysis.shapes.inference import ShapeInference
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
-FUNCTION = """
-<domain: "local", opset_import: ["" : 17]> pick (w, i, unused) => (r) { r = Gather (w, i) }"""
-
 
 def hazard(before, node, signature="float[3,4] w, float[2,3] x, int64[2] k, bool c"):
     """Why a branch that holds one node cannot run where it is not taken; None if it can."""
+    head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+    function = """
+    <domain: "local", opset_import: ["" : 17]> pick (w, i, unused) => (r) { r = Gather (w, i) }"""
     model = ir.load(
-        as_model(f"""{HEAD} g ({signature}) => (y) <int64 one = {{1}}> {{ {before}
+        as_model(f"""{head} g ({signature}) => (y) <int64 one = {{1}}> {{ {before}
             y = If (c) <then_branch = t () => (u) {{ u = {node} }},
-                        else_branch = e () => (v) {{ v = Neg (w) }}> }} {FUNCTION}""")
+                        else_branch = e () => (v) {{ v = Neg (w) }}> }} {function}""")
     )
     branch = model.graph.nodes()[-1].body("then_branch")
     try:

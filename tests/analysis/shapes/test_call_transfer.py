@@ -101,15 +101,13 @@ def test_calls_that_stand_too_deep_are_not_looked_into():
     assert [d.value for d in inference.fact(call.outputs[0]).shape] == [2]
 
 
-GROWING = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
-    g (float[2] x) => (y) {{ y = local.f{last} (x) }}
-    {head} f0 (a) => (r) {{ r = Neg (a) }}"""
-
-
 def test_calls_that_are_given_other_sizes_each_time_are_counted():
     """Each calls the one before with what is longer each time: kinds without end."""
     head = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
-    text = GROWING.format(last=30, head=head)
+    growing = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+        g (float[2] x) => (y) {{ y = local.f{last} (x) }}
+        {head} f0 (a) => (r) {{ r = Neg (a) }}"""
+    text = growing.format(last=30, head=head)
     for number in range(1, 31):
         text += f"""{head} f{number} (a) => (r) {{
             b = local.f{number - 1} (a) c = Concat <axis = 0> (a, b)

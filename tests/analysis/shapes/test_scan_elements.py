@@ -4,8 +4,6 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.analysis.shapes.scan_elements import InferredElements, ScanElement
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
-
 
 @table(
     ("s = Neg (w)", "s", ScanElement(1, (3,))),
@@ -16,7 +14,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
     ("s = com.microsoft.Strange (w)", "s", None),
 )
 def test_inference_knows_what_is_captured_and_nothing_of_states(node, output, element):
-    text = f"""{HEAD}g (float[2] x, float[3] w, float[K] v, int64 n) => (y, t)
+    head = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
+    text = f"""{head}g (float[2] x, float[3] w, float[K] v, int64 n) => (y, t)
         <int64[1] axes = {{0}}, int64[2] size = {{2, 4}}> {{
         y, t = Loop (n, , x) <body = b (int64 i, bool c, a) => (bool c2, r, {output}) {{
             c2 = Identity (c) r = Relu (a) {node} }}> }}"""

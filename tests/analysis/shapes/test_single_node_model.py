@@ -2,14 +2,13 @@ from harness import as_model, op_types
 from straightline import ir
 from straightline.analysis.shapes.single_node_model import reads_of, single_node_model
 
-TEXT = """g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
-    a = Neg (w)
-    y = Loop (n, , x) <body = b (int64 i, bool c, s) => (bool c2, r) {
-        c2 = Identity (c) t = ReduceSum <keepdims = 0> (a) r = Add (s, t) }> }"""
-
 
 def test_it_reads_inputs_only():
-    model = ir.load(as_model(TEXT))
+    text = """g (float[2] x, float[3] w) => (y) <int64 n = {2}> {
+        a = Neg (w)
+        y = Loop (n, , x) <body = b (int64 i, bool c, s) => (bool c2, r) {
+            c2 = Identity (c) t = ReduceSum <keepdims = 0> (a) r = Add (s, t) }> }"""
+    model = ir.load(as_model(text))
     loop = next(node for node in model.graph.nodes() if node.is_op("Loop"))
     assert [value.name for value in reads_of(loop)] == ["n", "x", "a"]
     proto = single_node_model(loop, model)

@@ -4,13 +4,12 @@ from straightline.ir import ModelError
 from straightline.ir.checker import check_well_formed
 from tables import table
 
-HEAD = '<ir_version: 10, opset_import: ["": 18, "own": 1]>\n'
-OWN = '\n<domain: "own", opset_import: ["": 18, "own": 1]>\n'
-
 
 def check(main: str, *functions: str) -> None:
-    text = HEAD + f"main (float[3] x) => (float[3] y) {{ {main} }}"
-    proto = onnx.parser.parse_model(text + "".join(OWN + function for function in functions))
+    head = '<ir_version: 10, opset_import: ["": 18, "own": 1]>\n'
+    text = head + f"main (float[3] x) => (float[3] y) {{ {main} }}"
+    own = '\n<domain: "own", opset_import: ["": 18, "own": 1]>\n'
+    proto = onnx.parser.parse_model(text + "".join(own + function for function in functions))
     check_well_formed(proto)
 
 

@@ -6,13 +6,12 @@ from onnx import helper
 from straightline.ir import MAX_OPSET, ModelError
 from straightline.ir.checker import check_well_formed
 
-TEXT = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
-main (float[3] x) => (float[3] y) { y = own.f (x) }
-<domain: "own", opset_import: ["": 21]> f (a) => (r) { r = Neg (a) }"""
-
 
 def model() -> onnx.ModelProto:
-    return onnx.parser.parse_model(TEXT)
+    text = """<ir_version: 10, opset_import: ["": 21, "own": 1]>
+    main (float[3] x) => (float[3] y) { y = own.f (x) }
+    <domain: "own", opset_import: ["": 21]> f (a) => (r) { r = Neg (a) }"""
+    return onnx.parser.parse_model(text)
 
 
 def test_a_model_that_is_right() -> None:

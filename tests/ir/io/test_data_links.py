@@ -10,16 +10,15 @@ from straightline import ir
 from straightline.ir import LoadError, SaveError
 from straightline.ir.io import files
 
-TEXT = """<ir_version: 10, opset_import: ["": 21]>
-g (float[600] x) => (float[600] z) { y = Add (x, w) z = Mul (y, v) }"""
-
 
 @pytest.fixture
 def source(tmp_path):
     """A model in a folder of its own, with two data files, one in a folder below."""
     home = tmp_path / "home"
     (home / "sub").mkdir(parents=True)
-    model = onnx.parser.parse_model(TEXT)
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    g (float[600] x) => (float[600] z) { y = Add (x, w) z = Mul (y, v) }"""
+    model = onnx.parser.parse_model(text)
     for number, (name, place) in enumerate((("w", "w.bin"), ("v", "sub/v.bin")), 1):
         weight = model.graph.initializer.add(name=name, data_type=TensorProto.FLOAT, dims=[600])
         weight.data_location = TensorProto.EXTERNAL

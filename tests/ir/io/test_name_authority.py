@@ -44,9 +44,8 @@ def test_inputs_and_outputs_keep_their_names_whatever_the_labels() -> None:
 
 
 def test_an_unchanged_model_keeps_names_that_stand_twice() -> None:
-    text = TWO.replace("(float[3] y) <", "(float[3] z) <").replace(
-        "    >\n}", "    >\n    u = Neg(y)\n    t = Abs(u)\n    z = Abs(t)\n}"
-    )
+    text = TWO.replace("(float[3] y) <", "(float[3] z) <")
+    text = text.replace("} > }", "} > u = Neg(y) t = Abs(u) z = Abs(t) }")
     proto = onnx.parser.parse_model(text)
     assert ir.to_proto(ir.load(proto)) == proto
     model = ir.load(proto)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import assert_rewrites, op_types, run_passes
 from straightline.passes import CancelMovement, EliminateDeadNodes
+from tables import table
 
 PASSES = (CancelMovement(), EliminateDeadNodes())
 
@@ -70,16 +71,13 @@ def test_a_transpose_that_moves_elements_stays(perm):
     assert not run_passes(text, CancelMovement()).changed
 
 
-KEPT = {
-    "sizes that may not fit": "s = Reshape (x, m) y = Reshape (s, l)",
-    "an axis that may not be of size 1": "s = Squeeze (x, k) y = Unsqueeze (s, k)",
-}
-
-
-@pytest.mark.parametrize("what", KEPT)
-def test_movement_that_may_fail_stays(what):
+@table(
+    ("sizes that may not fit", "s = Reshape (x, m) y = Reshape (s, l)"),
+    ("an axis that may not be of size 1", "s = Squeeze (x, k) y = Unsqueeze (s, k)"),
+)
+def test_movement_that_may_fail_stays(what, nodes):
     text = f"""g (float[N, 3] x, int64[2] m) => (float[?, ?] y)
-        <int64[1] k = {{0}}, int64[1] one = {{1}}, int64[2] l = {{1, 3}}> {{ {KEPT[what]} }}"""
+        <int64[1] k = {{0}}, int64[1] one = {{1}}, int64[2] l = {{1, 3}}> {{ {nodes} }}"""
     assert not run_passes(text, CancelMovement()).changed
 
 

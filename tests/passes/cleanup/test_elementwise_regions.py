@@ -53,7 +53,6 @@ def test_values_with_other_readers_stay(nodes):
 
 
 TURNED = "g (float[n, 2, 3] x, float[n, 2, 1] z) => (float[n, a, b] y)"
-LISTS = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".format
 
 
 @table(
@@ -72,7 +71,8 @@ def test_operators_between_transposes(before, after):
         }
         for n in (0, 1, 2)
     ]
-    given, wanted = LISTS("2", "1, 2"), LISTS("1, 2, 1", "1, 2, 1")
+    lists = "<float h = {{0.5}}, float[{0}] b = {{1, 2}}, float[{1}] c = {{3, 4}}>".format
+    given, wanted = lists("2", "1, 2"), lists("1, 2, 1", "1, 2, 1")
     turned = run_passes(f"{TURNED} {wanted} {{ {after} }}", EliminateDeadNodes()).model
     assert_rewrites(PASSES, f"{TURNED} {given} {{ {before} }}", turned, feeds)
 

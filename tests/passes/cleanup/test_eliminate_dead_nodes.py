@@ -2,16 +2,15 @@ import numpy as np
 from harness import as_model, assert_rewrites, op_types, run_passes
 from straightline.passes import EliminateDeadNodes, Pipeline
 
-X = {"x": np.array([1, -2], np.float32)}
-
 
 def test_nodes_and_constants_that_nothing_uses():
+    x = {"x": np.array([1, -2], np.float32)}
     assert_rewrites(
         EliminateDeadNodes(),
         """g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {1, 2}> {
             y = Add (x, v) a = Exp (x) b = Mul (a, w) }""",
         "g (float[2] x) => (float[2] y) <float[2] v = {1, 2}> { y = Add (x, v) }",
-        [X],
+        [x],
     )
 
 

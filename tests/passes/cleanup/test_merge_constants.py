@@ -4,6 +4,7 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import MergeConstants
+from tables import table
 
 FEED = {"x": np.array([1, -2], np.float32)}
 
@@ -20,17 +21,13 @@ def test_equal_constants_are_one():
     )
 
 
-OTHERS = {
-    "another value": ("float[2] k = {1, 2}, float[2] l = {2, 1}", "y = Add (x, k) z = Mul (y, l)"),
-    "the other zero": ("float k = {0}, float l = {-0.0}", "y = Div (x, k) z = Div (y, l)"),
-    "another shape": ("float[1] k = {1}, float l = {1}", "y = Add (x, k) z = Mul (y, l)"),
-    "another type": ("int64 k = {0}, float l = {0}", "y = CumSum (x, k) z = Mul (y, l)"),
-}
-
-
-@pytest.mark.parametrize("what", OTHERS)
-def test_others_stay(what):
-    constants, nodes = OTHERS[what]
+@table(
+    ("another value", "float[2] k = {1, 2}, float[2] l = {2, 1}", "y = Add (x, k) z = Mul (y, l)"),
+    ("the other zero", "float k = {0}, float l = {-0.0}", "y = Div (x, k) z = Div (y, l)"),
+    ("another shape", "float[1] k = {1}, float l = {1}", "y = Add (x, k) z = Mul (y, l)"),
+    ("another type", "int64 k = {0}, float l = {0}", "y = CumSum (x, k) z = Mul (y, l)"),
+)
+def test_others_stay(what, constants, nodes):
     text = f"g (float[2] x) => (float[2] z) <{constants}> {{ {nodes} }}"
     assert not run_passes(text, MergeConstants()).changed
 

@@ -1,6 +1,5 @@
 import numpy as np
 import onnx
-import pytest
 from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from straightline.passes import DecideEmptyCases, InlineIfs
 from tables import table
@@ -37,22 +36,20 @@ def decided(model):
 
 
 FOUND = "count = Size (scores)  none = Greater (count, zero)"
-TESTS = {
-    "the size": (NONE, ("then", "else")),
-    "the other way round": ("count = Size (scores)  none = Equal (zero, count)", ("then", "else")),
-    "an axis": ("shape = Shape (boxes)  count = Gather (shape, zero)  none = Equal (count, zero)",
+
+
+@table(
+    ("the size", NONE, ("then", "else")),
+    ("the other way round", "count = Size (scores)  none = Equal (zero, count)", ("then", "else")),
+    ("an axis", "shape = Shape (boxes)  count = Gather (shape, zero)  none = Equal (count, zero)",
      ("then", "else")),
-    "a product, cast twice": ("shape = Shape (boxes)  count = ReduceProd <keepdims = 0> (shape)"
+    ("a product, cast twice", "shape = Shape (boxes)  count = ReduceProd <keepdims = 0> (shape)"
      " equal = Equal (count, zero)  byte = Cast <to = 9> (equal)  none = Cast <to = 9> (byte)",
      ("then", "else")),
-    "more than none": (FOUND, ("else", "then")),
-    "not more than none": (FOUND.replace("none", "some") + "  none = Not (some)",
-     ("then", "else"))}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TESTS)
-def test_the_branch_for_others_serves_both(name):
-    test, branches = TESTS[name]
+    ("more than none", FOUND, ("else", "then")),
+    ("not more than none", FOUND.replace("none", "some") + "  none = Not (some)",
+     ("then", "else")))  # fmt: skip
+def test_the_branch_for_others_serves_both(name, test, branches):
     model = detector(test, branches=branches)
     result = decided(model)
     assert not result.kept and "If" not in op_types(result.model)
@@ -62,17 +59,13 @@ def test_the_branch_for_others_serves_both(name):
         np.testing.assert_array_equal(run_in_onnxruntime(result.model, feeds(count)), wanted)
 
 
-KEPT = {
-    "scores of another length": ({"scores": "M"}, "boxes and scores may not fit each other"),
-    "a bound of run time": ({"other": BY_CLASS.replace("top, limit", "top, high")},
+@table(
+    ("scores of another length", {"scores": "M"}, "boxes and scores may not fit each other"),
+    ("a bound of run time", {"other": BY_CLASS.replace("top, limit", "top, high")},
      "'high' is known only at run time"),
-    "a position of nothing": ({"other": BY_CLASS + " place = ArgMax <axis = 0> (scores)"},
-     "ArgMax")}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_a_branch_that_may_fail_stays(name):
-    options, why = KEPT[name]
+    ("a position of nothing", {"other": BY_CLASS + " place = ArgMax <axis = 0> (scores)"},
+     "ArgMax"))  # fmt: skip
+def test_a_branch_that_may_fail_stays(name, options, why):
     result = run_passes(detector(**options), DecideEmptyCases())
     assert not result.changed
     (remark,) = result.kept

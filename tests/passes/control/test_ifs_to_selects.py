@@ -313,17 +313,6 @@ def test_one_that_is_kept_does_not_hide_one_that_went():
         assert result.changed and len(result.kept) == 1
 
 
-IN_LOOP = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{0}},
-        int64 one = {{1}}, bool yes = {{1}}> {{
-    sh = Shape (x) size = Gather (sh, zero)
-    y = Loop ({iterations}, yes, a0) <body = b (int64 i, bool c, float[2] a)
-            => (bool c2, float[2] r) {{
-        c2 = Identity (c) j = {index}
-        r = If (p) <then_branch = t () => (float[2] u) {{ e = Gather (x, j) u = Add (a, e) }},
-            else_branch = f () => (float[2] v) {{ v = Neg (a) }}> }}> }}"""
-
-
 @table(
     ("size", "Identity (i)", True),
     ("size", "Sub (i, one)", False),  # -1 of no rows
@@ -331,7 +320,16 @@ g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{
     ("n", "Identity (i)", False),
 )
 def test_a_row_of_the_iteration_is_there(iterations, index, is_safe):
-    text = IN_LOOP.format(iterations=iterations, index=index)
+    in_loop = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 2] x, float[2] a0, int64 n, bool p) => (float[2] y) <int64 zero = {{0}},
+            int64 one = {{1}}, bool yes = {{1}}> {{
+        sh = Shape (x) size = Gather (sh, zero)
+        y = Loop ({iterations}, yes, a0) <body = b (int64 i, bool c, float[2] a)
+                => (bool c2, float[2] r) {{
+            c2 = Identity (c) j = {index}
+            r = If (p) <then_branch = t () => (float[2] u) {{ e = Gather (x, j) u = Add (a, e) }},
+                else_branch = f () => (float[2] v) {{ v = Neg (a) }}> }}> }}"""
+    text = in_loop.format(iterations=iterations, index=index)
     result = run_passes(text, IfsToSelects(in_loops=True))
     assert result.changed is is_safe
     for length in (0, 1, 3):

@@ -153,16 +153,6 @@ def test_over_budget_is_kept(limits, reason):
     kept(DOUBLING, reason, **limits)
 
 
-LOOP = """g (int64[2] x, int64 n, bool c) => (int64[D] flat)
-    <int64 most = {{3}}, int64[1] all = {{-1}}> {{
-       y = Loop (most, c, x) <body = b (i, k, a) => (go, r) {{
-          {}
-          sum = ReduceSum <keepdims = 0> (r)
-          go = Less (sum, n)
-       }}>
-       flat = Reshape (y, all) }}"""
-
-
 @table(
     ("r = Div (x, a)", "Div 'y/r' may fail there: 'a' may be zero"),
     (
@@ -175,7 +165,15 @@ LOOP = """g (int64[2] x, int64 n, bool c) => (int64[D] flat)
     ("f = RandomNormal <shape = [2]> ()  r = Cast <to = 7> (f)", "draws random numbers"),
 )
 def test_bodies_that_fail_or_differ_are_kept(operation, reason):
-    kept(LOOP.format(operation), reason)
+    loop = """g (int64[2] x, int64 n, bool c) => (int64[D] flat)
+        <int64 most = {{3}}, int64[1] all = {{-1}}> {{
+           y = Loop (most, c, x) <body = b (i, k, a) => (go, r) {{
+              {}
+              sum = ReduceSum <keepdims = 0> (r)
+              go = Less (sum, n)
+           }}>
+           flat = Reshape (y, all) }}"""
+    kept(loop.format(operation), reason)
 
 
 def test_the_iteration_number_is_known():

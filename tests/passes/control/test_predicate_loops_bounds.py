@@ -7,21 +7,20 @@ from loops import assert_predicates
 from straightline import rewrite
 from straightline.passes.control.predicate_loops import PredicateLoops
 
-BOUNDED = """g (float[2] x, float limit, int64 n) => (float[2] y)
-    <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
-     int64 three = {3}> {
-       y, i_end = Loop (MOST, yes, x, zero) <body = b (int64 i, bool k, float[2] a, int64 j)
-                                      => (bool go, float[2] r, int64 j2) {
-          r = Add (a, a)
-          top = ReduceMax <keepdims = 0> (r)
-          early = Less (top, limit)
-          j2 = Add (j, one)
-          inside = Less (j2, END)
-          GO }> }"""
-
 
 def bounded(maximum="most", end="three", go="go = And (early, inside)"):
-    return BOUNDED.replace("MOST", maximum).replace("END", end).replace("GO", go)
+    text = """g (float[2] x, float limit, int64 n) => (float[2] y)
+        <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
+         int64 three = {3}> {
+           y, i_end = Loop (MOST, yes, x, zero) <body = b (int64 i, bool k, float[2] a, int64 j)
+                                          => (bool go, float[2] r, int64 j2) {
+              r = Add (a, a)
+              top = ReduceMax <keepdims = 0> (r)
+              early = Less (top, limit)
+              j2 = Add (j, one)
+              inside = Less (j2, END)
+              GO }> }"""
+    return text.replace("MOST", maximum).replace("END", end).replace("GO", go)
 
 
 @pytest.mark.parametrize("maximum", ["most", ""])

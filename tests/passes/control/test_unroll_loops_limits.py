@@ -41,9 +41,6 @@ def test_dropout_that_does_not_train_is_not_random():
     )
 
 
-TRAINING = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
-
-
 def test_values_of_a_gradient_are_kept():
     outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
         y = Loop (n, , x) {NEGATE}
@@ -52,8 +49,9 @@ def test_values_of_a_gradient_are_kept():
         y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
             c2 = Identity (c) q = Mul (a, a)
             r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a) }> }"""
+    training = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
     for text, reason in ((outside, "named from outside"), (inside, "names tensors")):
-        result = Pipeline([UnrollLoops()]).run(as_model(TRAINING + text))
+        result = Pipeline([UnrollLoops()]).run(as_model(training + text))
         assert not result.changed
         assert reason in result.kept[0].reason
 

@@ -6,14 +6,11 @@ from onnx import helper
 from straightline import ir
 from straightline.passes.functions.calls import CallGraph, count_control_flow, live_functions
 
-HEAD = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
-LOCAL = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
-NEG = "f (a) => (r) { r = Neg (a) }"
-LOOP = "r = Loop (n, , a) <body = b (int64 i, bool c, s) => (bool c, t) { t = %s (s) }>"
-
 
 def loaded(main, *functions):
-    return ir.load(as_model(HEAD + main + "".join(LOCAL + text for text in functions)))
+    head = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
+    local = '\n<domain: "local", opset_import: ["" : 18, "local" : 1]>\n'
+    return ir.load(as_model(head + main + "".join(local + text for text in functions)))
 
 
 def calling(**callees):
@@ -70,9 +67,10 @@ def test_a_long_chain_of_calls_takes_work_as_its_length():
 
 
 def test_calls_in_bodies_count():
+    loop = "r = Loop (n, , a) <body = b (int64 i, bool c, s) => (bool c, t) { t = %s (s) }>"
     model = loaded(
         "g (x) => (y) { y = local.outer (x) }",
-        f"outer (a) => (r) {{ n = Constant <value_int = 2> () {LOOP % 'local.inner'} }}",
+        f"outer (a) => (r) {{ n = Constant <value_int = 2> () {loop % 'local.inner'} }}",
         "inner (a) => (r) { r = Neg (a) }",
         "alone (a) => (r) { r = local.outer (a) }",
     )
@@ -99,8 +97,9 @@ def test_every_kind_of_control_flow_counts(op_type):
 
 
 def test_functions_of_training_are_alive():
+    neg = "f (a) => (r) { r = Neg (a) }"
     model = loaded(
-        "g (x) => (y) { y = Neg (x) }", NEG, NEG.replace("f (", "h ("), NEG.replace("f (", "k (")
+        "g (x) => (y) { y = Neg (x) }", neg, neg.replace("f (", "h ("), neg.replace("f (", "k (")
     )
     inner = helper.make_graph([helper.make_node("h", [], [], domain="local")], "inner", [], [])
     holding = helper.make_node("If", [], [], then_branch=inner)

@@ -46,18 +46,16 @@ def verdicts(main, *functions, max_nodes=10_000, signature="float[2] x, bool c",
     return found
 
 
-ALONG = """along <axis> (a) => (r) {
-    s = Shape (a)
-    k = Constant <value_int: int = @axis> ()
-    n = Gather (s, k)
-    r = Loop (n, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
-}"""
-
-
 def test_attributes_decide_each_call_by_itself():
+    along = """along <axis> (a) => (r) {
+        s = Shape (a)
+        k = Constant <value_int: int = @axis> ()
+        n = Gather (s, k)
+        r = Loop (n, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
+    }"""
     found = verdicts(
         "u = local.along <axis = 1> (x) v = local.along <axis = 0> (x) y = Add (u, v)",
-        ALONG,
+        along,
         signature="float[3, N] x",
     )
     assert found["v"] is None
@@ -72,16 +70,14 @@ def test_constants_decide_each_call_by_itself():
     assert found["u"] is not None
 
 
-SIZED = """sized (a, n) => (r) {
-    s = Shape (a)
-    l = Loop (s, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
-    r = Identity (l) }"""
-
-
 def test_shapes_decide_each_call_by_itself():
+    sized = """sized (a, n) => (r) {
+        s = Shape (a)
+        l = Loop (s, , a) <body = b (int64 i, bool c, p) => (bool c, q) { q = Neg (p) }>
+        r = Identity (l) }"""
     found = verdicts(
         "u = local.sized (x, x) v = local.sized (z, z) y = Add (u, v)",
-        SIZED,
+        sized,
         signature="float[3] x, float[N] z",
     )
     assert found["u"] is None

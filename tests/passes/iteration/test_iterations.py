@@ -8,15 +8,14 @@ from straightline.passes.iteration.iterations import Iterations
 from straightline.passes.iteration.loop_view import read
 from vectorized import FEED, assert_same, vectorized
 
-TEXT = """g (float[N, 2] x, int64 n, bool go) => (float[M, 2] y)
-        <int64 three = {{3}}, int64 zero = {{0}}, bool yes = {{1}}> {{
-    sizes = Shape (x) rows = Gather (sizes, zero) parts = Div (rows, three)
-    y = Loop ({}) <body = b (int64 i, bool c) => (bool c2, float[2] e) {{
-        c2 = Identity (c) e = Gather (x, i) }}> }}"""
-
 
 def iterations_of(counts):
-    model = ir.load(as_model(TEXT.format(counts)))
+    text = """g (float[N, 2] x, int64 n, bool go) => (float[M, 2] y)
+            <int64 three = {{3}}, int64 zero = {{0}}, bool yes = {{1}}> {{
+        sizes = Shape (x) rows = Gather (sizes, zero) parts = Div (rows, three)
+        y = Loop ({}) <body = b (int64 i, bool c) => (bool c2, float[2] e) {{
+            c2 = Identity (c) e = Gather (x, i) }}> }}"""
+    model = ir.load(as_model(text.format(counts)))
     return Iterations(read(model.graph.nodes()[-1]), ShapeInference(model))
 
 

@@ -10,15 +10,14 @@ from straightline.passes import RaiseRecurrences, VectorizeLoops
 from tables import table
 from vectorized import assert_same, numbers
 
-ROWS = """g ({inputs}) => (float[Q] y) <bool yes = {{1}}, int64 zero = {{0}}{constants}> {{
-    y = Loop ({count}, yes) <body = b (int64 i, bool c) => (bool d, float r) {{
-        d = Identity (c) e = Gather (x, i) f = Gather (e, zero) g = Exp (f)
-        t = Mul (w, g) u = Abs (t) r = ReduceMax <keepdims = 0> (u) }}> }}"""
-
 
 def rows(width="1000", count="n", constants=""):
     inputs = f"float[N, 4] x, float[{width}, 100] w" + (", int64 n" if count == "n" else "")
-    return ROWS.format(inputs=inputs, count=count, constants=constants)
+    text = """g ({inputs}) => (float[Q] y) <bool yes = {{1}}, int64 zero = {{0}}{constants}> {{
+        y = Loop ({count}, yes) <body = b (int64 i, bool c) => (bool d, float r) {{
+            d = Identity (c) e = Gather (x, i) f = Gather (e, zero) g = Exp (f)
+            t = Mul (w, g) u = Abs (t) r = ReduceMax <keepdims = 0> (u) }}> }}"""
+    return text.format(inputs=inputs, count=count, constants=constants)
 
 
 def sampled(model, length):

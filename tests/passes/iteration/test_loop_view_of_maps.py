@@ -4,6 +4,7 @@ import pytest
 from harness import as_model
 from loops import op_types
 from straightline.passes import EliminateDeadNodes
+from tables import table
 from vectorized import assert_same, numbers, vectorized
 
 MAP = """g (float[{n}, 4, 3] x, float[{n}, 4, 3] z, float[3, 3] w) => ({out})
@@ -48,30 +49,26 @@ def test_all_elements_at_once(what, n):
             assert_same(model, result.model, feed, zero_length_runs=bool(count))
 
 
-OTHERS = {
-    "two sequences": """u = SplitToSequence <axis = 0, keepdims = 0> (z)
+@table(
+    ("two sequences", """u = SplitToSequence <axis = 0, keepdims = 0> (z)
         t = SequenceMap <body = b (float[4, 3] e, float[4, 3] f) => (float[4, 3] r) {
-        r = Add (e, f) }> (s, u)""",
-    "a tensor besides": """t = SequenceMap <body = b (float[4, 3] e, float[3, 3] f)
-        => (float[4, 3] r) { a = MatMul (e, f) r = Sigmoid (a) }> (s, w)""",
-    "two results, one of them the same for all": """t, t2 = SequenceMap <body = b (float[4, 3] e)
+        r = Add (e, f) }> (s, u)"""),
+    ("a tensor besides", """t = SequenceMap <body = b (float[4, 3] e, float[3, 3] f)
+        => (float[4, 3] r) { a = MatMul (e, f) r = Sigmoid (a) }> (s, w)"""),
+    ("two results, one of them the same for all", """t, t2 = SequenceMap <body = b (float[4, 3] e)
         => (float[4, 3] r, float[3, 3] q) { r = Neg (e) q = Exp (w) }> (s)
-        one = SequenceAt (t2, zero)""",
-    "one behind another": """u = SequenceMap <body = b (float[4, 3] e) => (float[4, 3] r) {
+        one = SequenceAt (t2, zero)"""),
+    ("one behind another", """u = SequenceMap <body = b (float[4, 3] e) => (float[4, 3] r) {
         r = Neg (e) }> (s)
-        t = SequenceMap <body = b2 (float[4, 3] e2) => (float[4, 3] r2) { r2 = Exp (e2) }> (u)""",
-    "in the body of a Loop": """t0 = SequenceEmpty <dtype = 1> () always = Constant <value =
+        t = SequenceMap <body = b2 (float[4, 3] e2) => (float[4, 3] r2) { r2 = Exp (e2) }> (u)"""),
+    ("in the body of a Loop", """t0 = SequenceEmpty <dtype = 1> () always = Constant <value =
         bool {1}> () length = Constant <value = int64 {2}> ()
         t = Loop (length, always, t0) <body = l (int64 i, bool c, seq(float[4, 3]) g)
             => (bool c2, seq(float[4, 3]) g2) { c2 = Identity (c) e = SequenceAt (s, i)
-            r = Neg (e) g2 = SequenceInsert (g, r) }>""",
-}
-
-
-@pytest.mark.parametrize("what", OTHERS)
-def test_other_maps_over_sequences(what):
+            r = Neg (e) g2 = SequenceInsert (g, r) }>"""))  # fmt: skip
+def test_other_maps_over_sequences(what, nodes):
     split = "<axis = 0, keepdims = 0> (x)"
-    text = MAP.format(n="N", out="float[?, 4, 3] y", split=split, node=OTHERS[what], after=STACKED)
+    text = MAP.format(n="N", out="float[?, 4, 3] y", split=split, node=nodes, after=STACKED)
     model = as_model(text)
     result = vectorized(model, EliminateDeadNodes())
     types = set(op_types(result.model.graph))
@@ -81,17 +78,13 @@ def test_other_maps_over_sequences(what):
         assert_same(model, result.model, feed)
 
 
-KEPT = {
-    "may differ in shape": ("<axis = 1> (x, three)", "r = Neg (e)", "(s)", "float[?, ?, 3] e"),
-    "may be of other lengths": ("<axis = 0, keepdims = 0> (x)", "r = Add (e, f)", "(s, u)",
+@table(
+    ("may differ in shape", "<axis = 1> (x, three)", "r = Neg (e)", "(s)", "float[?, ?, 3] e"),
+    ("may be of other lengths", "<axis = 0, keepdims = 0> (x)", "r = Add (e, f)", "(s, u)",
      "float[4, 3] e, float[4, 3] f"),
-    "draws random numbers": ("<axis = 0, keepdims = 0> (x)", "r = RandomNormalLike (e)", "(s)",
-     "float[4, 3] e")}  # fmt: skip
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_kept_maps_and_their_reasons(reason):
-    split, body, given, inputs = KEPT[reason]
+    ("draws random numbers", "<axis = 0, keepdims = 0> (x)", "r = RandomNormalLike (e)", "(s)",
+     "float[4, 3] e"))  # fmt: skip
+def test_kept_maps_and_their_reasons(reason, split, body, given, inputs):
     node = f"""u = SplitToSequence <axis = 0, keepdims = 0> (q)
         t = SequenceMap <body = b ({inputs}) => (float r) {{ {body} }}> {given}"""
     node, out = node.replace("float r", f"{inputs.split(' e')[0]} r"), inputs.split(" e")[0]

@@ -1,28 +1,25 @@
 """States that are none: counters, and what the iteration before made."""
 
 import numpy as np
-import pytest
 from harness import assert_equal, run_in_onnxruntime
 from loops import op_types
 from straightline import reference
+from tables import table
 from vectorized import untyped, vectorized
 
-STATES = {
-    "a counter": ("int64", "{4}",
+
+@table(
+    ("a counter", "int64", "{4}",
      "t = Identity (s) d = Constant <value_int = 3> () s2 = Add (s, d)"),
-    "a counter that counts down": ("int64", "{4}",
+    ("a counter that counts down", "int64", "{4}",
      "t = Identity (s) d = Constant <value_int = 3> () s2 = Sub (s, d)"),
-    "a vector of counters": ("int64[2]", "{4, 5}",
+    ("a vector of counters", "int64[2]", "{4, 5}",
      "t = Identity (s) d = Constant <value_ints = [1, -2]> () s2 = Add (d, s)"),
-    "the number of the iteration before": ("int64", "{-1}", "t = Mul (s, s) s2 = Identity (i)"),
-    "what the iteration before made": ("int64", "{-1}", "t = Add (s, i) s2 = Mul (i, i)"),
-    "a value that is always replaced": ("int64", "{-1}",
-     "t = Add (s, i) s2 = Constant <value_int = 8> ()")}  # fmt: skip
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_states_that_are_none(state):
-    type_, initial, body = STATES[state]
+    ("the number of the iteration before", "int64", "{-1}", "t = Mul (s, s) s2 = Identity (i)"),
+    ("what the iteration before made", "int64", "{-1}", "t = Add (s, i) s2 = Mul (i, i)"),
+    ("a value that is always replaced", "int64", "{-1}",
+     "t = Add (s, i) s2 = Constant <value_int = 8> ()"))  # fmt: skip
+def test_states_that_are_none(state, type_, initial, body):
     text = f"""g (int64 n) => ({type_} last, z) <{type_} first = {initial}> {{
         last, z = Loop (n, , first) <body = b (int64 i, bool c, {type_} s)
                 => (bool c2, {type_} s2, {type_} t) {{ c2 = Identity (c) {body} }}> }}"""

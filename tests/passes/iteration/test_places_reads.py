@@ -7,12 +7,11 @@ from straightline.passes.iteration.loop_view import read
 from straightline.passes.iteration.places import element_reads, moving_indices
 from tables import table
 
-CONSTANTS = "<bool yes = {1}, int64 zero = {0}, int64 two = {2}, int64[1] k = {1}>"
-
 
 def found(body, what=element_reads):
     """What is found in a loop over x of [N, 3], whose state u counts from two, two down."""
-    text = f"""g (float[N, 3] x, float[3] s) => (float[3] y) {CONSTANTS} {{
+    constants = "<bool yes = {1}, int64 zero = {0}, int64 two = {2}, int64[1] k = {1}>"
+    text = f"""g (float[N, 3] x, float[3] s) => (float[3] y) {constants} {{
         sh = Shape (x) m = Gather (sh, zero) one = Squeeze (k)
         t, v, y = Loop (m, yes, two, two, s) <body = b
                 (int64 i, bool c, int64 u, int64 d, float[3] a)

@@ -6,6 +6,7 @@ from straightline.passes.iteration.iterations import Iterations
 from straightline.passes.iteration.loop_view import read
 from straightline.passes.iteration.places import Places
 from straightline.passes.iteration.row_accesses import RowAccesses, distinct, written_before
+from tables import table
 
 TEXT = """g (float[N, 2] x, float[8, 2] y0) => (float[M, 2] y)
         <bool yes = {{1}}, int64[1] z = {{0}},
@@ -15,15 +16,6 @@ TEXT = """g (float[N, 2] x, float[8, 2] y0) => (float[M, 2] y)
             => (bool c2, float[?, 2] t) {{ c2 = Identity (c) e = Gather (x, i) {} }}> }}"""
 WRITE = " at = Reshape (w, one_place) u = Unsqueeze (v, z) t = ScatterND (s, at, u)"
 GROW = " u = Unsqueeze (v, z) t = Concat <axis = 0> (s, u)"
-ACCESSES = {
-    "the row before": ("w = Add (i, one) v = Gather (s, i)" + WRITE, [(0, 1)]),
-    "two rows before": ("w = Add (i, two) v = Gather (s, i)" + WRITE, [(0, 2)]),
-    "its own row": ("w = Identity (i) v = Gather (s, i)" + WRITE, [None]),
-    "every second row": ("w = Mul (i, two) k = Add (w, one) v = Gather (s, k)" + WRITE, [None]),
-    "its sizes": ("w = Identity (i) k = Shape (s) f = Expand (e, k) v = Identity (e)" + WRITE, []),
-    "the newest row": ("v0 = Slice (s, last, far, z) v = Squeeze (v0, z)" + GROW, [(0, 1)]),
-    "row 7 + i": ("k = Sub (i, one) l = Add (k, eight) v = Gather (s, l)" + GROW, [(0, 1)]),
-}
 
 
 def accesses_of(body):
@@ -34,9 +26,16 @@ def accesses_of(body):
     return loop_view.states[0], RowAccesses(loop_view, places)
 
 
-@pytest.mark.parametrize("case", ACCESSES)
-def test_writes_before_reads(case):
-    body, expected = ACCESSES[case]
+@table(
+    ("the row before", "w = Add (i, one) v = Gather (s, i)" + WRITE, [(0, 1)]),
+    ("two rows before", "w = Add (i, two) v = Gather (s, i)" + WRITE, [(0, 2)]),
+    ("its own row", "w = Identity (i) v = Gather (s, i)" + WRITE, [None]),
+    ("every second row", "w = Mul (i, two) k = Add (w, one) v = Gather (s, k)" + WRITE, [None]),
+    ("its sizes", "w = Identity (i) k = Shape (s) f = Expand (e, k) v = Identity (e)" + WRITE, []),
+    ("the newest row", "v0 = Slice (s, last, far, z) v = Squeeze (v0, z)" + GROW, [(0, 1)]),
+    ("row 7 + i", "k = Sub (i, one) l = Add (k, eight) v = Gather (s, l)" + GROW, [(0, 1)]),
+)
+def test_writes_before_reads(case, body, expected):
     state, accesses = accesses_of(body)
     store = accesses.store(state)
     assert distinct(store.rows)
@@ -45,15 +44,12 @@ def test_writes_before_reads(case):
     assert all(accesses.is_inside(load, store) for load in loads)
 
 
-NO_STORES = {
-    "rows of a run-time place": "w = Cast <to = 7> (c) v = Gather (s, i)" + WRITE,
-    "a sum": "v = Gather (s, i) u = Unsqueeze (v, z) t = Add (s, u)",
-}
-
-
-@pytest.mark.parametrize("case", NO_STORES)
-def test_no_store(case):
-    state, accesses = accesses_of(NO_STORES[case])
+@table(
+    ("rows of a run-time place", "w = Cast <to = 7> (c) v = Gather (s, i)" + WRITE),
+    ("a sum", "v = Gather (s, i) u = Unsqueeze (v, z) t = Add (s, u)"),
+)
+def test_no_store(case, text):
+    state, accesses = accesses_of(text)
     assert accesses.store(state) is None
 
 

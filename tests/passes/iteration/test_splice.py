@@ -5,12 +5,11 @@ from straightline.passes.iteration.batched_inputs import Feeding
 from straightline.passes.iteration.loop_view import read
 from straightline.passes.iteration.splice import propagate_facts, splice
 
-TEXT = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
-    body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
-
 
 def test_only_what_is_asked_for_is_copied():
-    model = load(as_model(TEXT))
+    text = """g (float[N, 3] x) => (float[N, 3] y) { y = Scan <num_scan_inputs = 1,
+        body = b (float[3] e) => (float[3] r) { r = Exp (e) }> (x) }"""
+    model = load(as_model(text))
     (scan,) = model.graph.nodes()
     feeding = Feeding(read(scan), ShapeInference(model))
     source = feeding.same(scan.inputs[0]).value

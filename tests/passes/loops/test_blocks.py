@@ -32,11 +32,6 @@ def test_rows_of_open_size(length, opset):
         assert_same(text, result.model, feed)
 
 
-ROWS = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
-    y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, TYPE r) {
-        c2 = Identity (c) e = Gather (x, i) BODY }> }"""
-
-
 @table(
     ("r = Add (w, e)", "float[2, 3]"),
     ("r = Add (w, e)", "float[2, ?]"),
@@ -45,7 +40,10 @@ ROWS = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
     ("f = Add (w, e) t = Transpose (f) r = MatMul (f, t)", "float[2, 2]"),
 )
 def test_iterations_by_number(body, type_):
-    text = ROWS.replace("TYPE", type_).replace("BODY", body)
+    rows = """g (float[N, 3] x, float[2, 3] w, int64 n, bool go) => (y) {
+        y = Loop (n, go) <body = b (int64 i, bool c) => (bool c2, TYPE r) {
+            c2 = Identity (c) e = Gather (x, i) BODY }> }"""
+    text = rows.replace("TYPE", type_).replace("BODY", body)
     shape = type_.replace("[", "[N, ")
     before = as_model(text.replace("=> (y)", f"=> ({shape.replace('?', 'K')} y)"))
     result = run_passes(before, MANY)

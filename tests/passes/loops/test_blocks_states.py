@@ -102,22 +102,20 @@ def test_sizes_without_iterations_are_the_declared_ones():
         assert_blocks(typed, "Loop", lengths=(0, 1, 9))
 
 
-COUNTED = """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n, int64 k0)
-    => (int64 k, float[2, 3] p, float[2, 3] total, float[2, 3] y, float[M, 2, 3] z,
-    float[M, 3] q) <bool yes = {1}, int64 two = {2}> {
-    k, p, total, y, z, q = Loop (n, yes, k0, s0, s0, s0) <body = b (int64 i, bool c, int64 k_1,
-        float[2, 3] before, float[2, 3] s, float[2, 3] t)
-        => (bool c2, int64 k_2, float[2, 3] v, float[2, 3] s_2, float[2, 3] u, float[2, 3] r,
-        float[3] o) {
-        c2 = Identity (c) e = Gather (x, i) f = Cast <to = 1> (k_1) d = Add (e, f)
-        v = Mul (w, d) k_2 = Sub (k_1, two) a = Sub (v, before) s_2 = Add (s, a)
-        m = Sub (a, t) u = Tanh (m) r = Mul (t, u)
-        o = ReduceMax <axes = [0], keepdims = 0> (v) }> }"""
-
-
 def test_counters_earlier_rows_and_sums_beside_a_recurrence():
-    assert_blocks(COUNTED, "Loop", lengths=(0, 1, 63, 64, 65, 200), pass_=BlockLoops(3072))
-    assert_blocks(COUNTED, "Loop", pass_=BlockLoops(32 * 24, exact=True))
+    counted = """g (float[N, 3] x, float[2, 3] w, float[2, 3] s0, int64 n, int64 k0)
+        => (int64 k, float[2, 3] p, float[2, 3] total, float[2, 3] y, float[M, 2, 3] z,
+        float[M, 3] q) <bool yes = {1}, int64 two = {2}> {
+        k, p, total, y, z, q = Loop (n, yes, k0, s0, s0, s0) <body = b (int64 i, bool c, int64 k_1,
+            float[2, 3] before, float[2, 3] s, float[2, 3] t)
+            => (bool c2, int64 k_2, float[2, 3] v, float[2, 3] s_2, float[2, 3] u, float[2, 3] r,
+            float[3] o) {
+            c2 = Identity (c) e = Gather (x, i) f = Cast <to = 1> (k_1) d = Add (e, f)
+            v = Mul (w, d) k_2 = Sub (k_1, two) a = Sub (v, before) s_2 = Add (s, a)
+            m = Sub (a, t) u = Tanh (m) r = Mul (t, u)
+            o = ReduceMax <axes = [0], keepdims = 0> (v) }> }"""
+    assert_blocks(counted, "Loop", lengths=(0, 1, 63, 64, 65, 200), pass_=BlockLoops(3072))
+    assert_blocks(counted, "Loop", pass_=BlockLoops(32 * 24, exact=True))
 
 
 GROWING = """g (float[N, 3] x, float[2, 3] w, int64 n, float[P, 3] past)

@@ -4,6 +4,7 @@ from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
 from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import ForwardStores
+from tables import table
 
 LOOP = """g (float[N, 2] x, float[N, 2] y0, int64 n) => (float[N, 2] y)
         <bool yes = {{1}}, int64[1] z = {{0}}, int64 zero = {{0}}, int64 one = {{1}},
@@ -29,18 +30,14 @@ def assert_same(before, after, length, iterations=None):
             assert_equal(one, other)
 
 
-FORWARDED = {
-    "its own place": ("w = Identity (i)", "e = Gather (s, i) v = Exp (e)"),
-    "its own place from the end": ("w = Sub (last, i)", "e = Gather (s, w) v = Exp (e)"),
-    "twice": ("w = Identity (i)", "e = Gather (s, i) f = Gather (s, i) v = Mul (e, f)"),
-    "a row": ("w = Identity (i)", "k = Unsqueeze (i, z) e = Gather (s, k) f = Squeeze (e, z)"
-        " v = Neg (f)"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", FORWARDED)
-def test_places_that_are_not_written_yet(case):
-    model = model_of(*FORWARDED[case])
+@table(
+    ("its own place", ("w = Identity (i)", "e = Gather (s, i) v = Exp (e)")),
+    ("its own place from the end", ("w = Sub (last, i)", "e = Gather (s, w) v = Exp (e)")),
+    ("twice", ("w = Identity (i)", "e = Gather (s, i) f = Gather (s, i) v = Mul (e, f)")),
+    ("a row", ("w = Identity (i)", "k = Unsqueeze (i, z) e = Gather (s, k) f = Squeeze (e, z)"
+        " v = Neg (f)")))  # fmt: skip
+def test_places_that_are_not_written_yet(case, given):
+    model = model_of(*given)
     result = run_passes(model, ForwardStores())
     assert result.changed
     assert not run_passes(result.model, ForwardStores()).changed
@@ -51,10 +48,6 @@ def test_places_that_are_not_written_yet(case):
             assert_same(model, after, length)
 
 
-RUNNING = (
-    "i1 = Add (i, one) w = Identity (i1)",
-    "r = Gather (s, i) e = Gather (x, i) v = Add (r, e)",
-)
 LONGER = "g0 = Gather (x, zero) g1 = Unsqueeze (g0, z) longer = Concat <axis = 0> (g1, x)"
 
 
@@ -68,7 +61,11 @@ def longer(index, body):
 
 
 def test_the_place_that_the_iteration_before_wrote():
-    model = longer(*RUNNING)
+    running = (
+        "i1 = Add (i, one) w = Identity (i1)",
+        "r = Gather (s, i) e = Gather (x, i) v = Add (r, e)",
+    )
+    model = longer(*running)
     result = run_passes(model, ForwardStores())
     assert result.changed
     fast = rewrite(model, "accelerate", verify=False)
@@ -91,24 +88,21 @@ def test_the_last_row_before_the_first_one():
         assert_same(model, result.model, length)
 
 
-KEPT = {
-    "two iterations before, from the end": ("w = Sub (i, two)",
-     "k = Sub (w, two) r = Gather (s, k) v = Exp (r)", "n", "y0"),
-    "the first row": ("w = Identity (i)", "r = Gather (s, zero) v = Exp (r)", "m", "y0"),
-    "all rows": ("w = Identity (i)", "v = ReduceSum <keepdims = 0> (s, z)", "m", "y0"),
-    "every second": ("w = Mul (i, two)", "r = Gather (s, i) v = Exp (r)", "n", "y0"),
-    "its own first place, or two before": ("w = Identity (i)",
-     "h = Sub (i, two) k = Max (h, zero) r = Gather (s, k) v = Exp (r)", "m", "y0"),
-    "the row before, or the first and the last one": ("w = Identity (i)",
+@table(
+    ("two iterations before, from the end", ("w = Sub (i, two)",
+     "k = Sub (w, two) r = Gather (s, k) v = Exp (r)", "n", "y0")),
+    ("the first row", ("w = Identity (i)", "r = Gather (s, zero) v = Exp (r)", "m", "y0")),
+    ("all rows", ("w = Identity (i)", "v = ReduceSum <keepdims = 0> (s, z)", "m", "y0")),
+    ("every second", ("w = Mul (i, two)", "r = Gather (s, i) v = Exp (r)", "n", "y0")),
+    ("its own first place, or two before", ("w = Identity (i)",
+     "h = Sub (i, two) k = Max (h, zero) r = Gather (s, k) v = Exp (r)", "m", "y0")),
+    ("the row before, or the first and the last one", ("w = Identity (i)",
      "h = Sub (i, one) k = Max (h, zero) r = Gather (s, k) q = Gather (s, h) v = Mul (r, q)", "m",
-     "y0"),
-    "through 0": ("w = Sub (i, two)", "k = Sub (i, one) r = Gather (s, k) v = Exp (r)", "m",
-     "y0")}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", KEPT)
-def test_near_misses(case):
-    assert not run_passes(model_of(*KEPT[case]), ForwardStores()).changed
+     "y0")),
+    ("through 0", ("w = Sub (i, two)", "k = Sub (i, one) r = Gather (s, k) v = Exp (r)", "m",
+     "y0")))  # fmt: skip
+def test_near_misses(case, given):
+    assert not run_passes(model_of(*given), ForwardStores()).changed
 
 
 ROWS = """g (float[N, 2] x, float[N, 2] y0, int64 n) => (float[M, 2] y)

@@ -98,27 +98,25 @@ def inside(model):
     raise AssertionError
 
 
-WHOLE = {
-    "a vector of one": "k = Unsqueeze (i, k0) g0 = Gather (x, k) e = Squeeze (g0, k0)",
-    "a vector of one, kept": """k = Unsqueeze (i, k0) g0 = Gather (x, k)
-        e = ReduceSum <keepdims = 0> (g0, k0)""",
-    "a slice": """j = Add (i, k1) k = Unsqueeze (i, k0) l = Unsqueeze (j, k0)
-        g0 = Slice (x, k, l) e = Squeeze (g0, k0)""",
-    "a slice along an axis": """k = Reshape (i, kk) l = Add (k, kk)
-        g0 = Slice (xt, k, l, kk, kk) e = Squeeze (g0, kk)""",
-    "along the last axis": "e = Gather <axis = -1> (xt, i)",
-    "backward": "h = Sub (m, k1) k = Sub (h, i) e = Gather (x, k)",
-    "a constant": "e0 = Gather (x, i) f = Gather (w, k3) e = Mul (e0, f)",
-    "twice": "e0 = Gather (x, i) e1 = Gather (x, i) e = Mul (e0, e1)",
-}
 CONSTANTS = """k0 = Constant <value_ints = [0]> () k1 = Constant <value_int = 1> ()
     kk = Constant <value_ints = [1]> () k3 = Constant <value_int = 3> ()
     xt = Transpose (x)"""
 
 
-@pytest.mark.parametrize("what", WHOLE)
-def test_ways_to_read_an_element(what):
-    text = loop(f"{WHOLE[what]} r = Add (a, e) q = Neg (r)").replace(
+@table(
+    ("a vector of one", "k = Unsqueeze (i, k0) g0 = Gather (x, k) e = Squeeze (g0, k0)"),
+    ("a vector of one, kept", """k = Unsqueeze (i, k0) g0 = Gather (x, k)
+        e = ReduceSum <keepdims = 0> (g0, k0)"""),
+    ("a slice", """j = Add (i, k1) k = Unsqueeze (i, k0) l = Unsqueeze (j, k0)
+        g0 = Slice (x, k, l) e = Squeeze (g0, k0)"""),
+    ("a slice along an axis", """k = Reshape (i, kk) l = Add (k, kk)
+        g0 = Slice (xt, k, l, kk, kk) e = Squeeze (g0, kk)"""),
+    ("along the last axis", "e = Gather <axis = -1> (xt, i)"),
+    ("backward", "h = Sub (m, k1) k = Sub (h, i) e = Gather (x, k)"),
+    ("a constant", "e0 = Gather (x, i) f = Gather (w, k3) e = Mul (e0, f)"),
+    ("twice", "e0 = Gather (x, i) e1 = Gather (x, i) e = Mul (e0, e1)"))  # fmt: skip
+def test_ways_to_read_an_element(what, nodes):
+    text = loop(f"{nodes} r = Add (a, e) q = Neg (r)").replace(
         "sh = Shape", f"{CONSTANTS} sh = Shape"
     )
     model = converted(text, map(feed, (0, 1, 5)))
@@ -128,32 +126,26 @@ def test_ways_to_read_an_element(what):
 
 
 ADD = "r = Add (a, e) q = Neg (r)"
-PARTS = {
-    "fewer iterations than rows": (READS, "n", (0, 1, 3, 5)),
-    "from the third row on": (f"k = Add (i, k2) e = Gather (x, k) {ADD}", "n", (0, 1, 3)),
-    "the one before": (f"k = Sub (i, k1) e = Gather (x, k) {ADD}", "n", (0, 1, 5)),
-    "the number besides": (
-        f"g = Gather (x, i) f = Cast <to = 1> (i) e = Add (g, f) {ADD}", "n", (0, 1, 5),
-    ),
-    "the number alone": ("f = Cast <to = 1> (i) r = Add (a, f) q = Neg (r)", "n", (0, 1, 5, 9)),
-    "nothing of the number": ("r = Add (a, a) q = Neg (r)", "n", (0, 1, 5, 9)),
-    "as many as a constant": (READS, "k3", (0,)),
-    "of a constant": ("e = Gather (w, i) r = Add (a, e) q = Neg (r)", "n", (0, 1, 5)),
-    "a slice of a constant": (
-        f"k = Unsqueeze (i, k0) l = Add (k, kk) f = Slice (w, k, l) e = Squeeze (f, k0) {ADD}",
-        "k3", (0,),
-    ),
-    "in a branch": (
-        """p = Greater (i, k2) e = If (p) <then_branch = t () => (float[3] u) { u = Gather (x, i) },
+
+
+@table(
+    ("fewer iterations than rows", READS, "n", (0, 1, 3, 5)),
+    ("from the third row on", f"k = Add (i, k2) e = Gather (x, k) {ADD}", "n", (0, 1, 3)),
+    ("the one before", f"k = Sub (i, k1) e = Gather (x, k) {ADD}", "n", (0, 1, 5)),
+    ("the number besides", f"g = Gather (x, i) f = Cast <to = 1> (i) e = Add (g, f) {ADD}", "n",
+     (0, 1, 5)),
+    ("the number alone", "f = Cast <to = 1> (i) r = Add (a, f) q = Neg (r)", "n", (0, 1, 5, 9)),
+    ("nothing of the number", "r = Add (a, a) q = Neg (r)", "n", (0, 1, 5, 9)),
+    ("as many as a constant", READS, "k3", (0,)),
+    ("of a constant", "e = Gather (w, i) r = Add (a, e) q = Neg (r)", "n", (0, 1, 5)),
+    ("a slice of a constant",
+     f"k = Unsqueeze (i, k0) l = Add (k, kk) f = Slice (w, k, l) e = Squeeze (f, k0) {ADD}", "k3",
+     (0,)),
+    ("in a branch",
+     """p = Greater (i, k2) e = If (p) <then_branch = t () => (float[3] u) { u = Gather (x, i) },
             else_branch = f () => (float[3] v) { v = Neg (a) }> r = Add (a, e) q = Neg (r)""",
-        "n", (0, 1, 5),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", PARTS)
-def test_other_numbers_of_iterations(what):
-    body, iterations, lengths = PARTS[what]
+     "n", (0, 1, 5)))  # fmt: skip
+def test_other_numbers_of_iterations(what, body, iterations, lengths):
     text = loop(body, iterations).replace(
         "sh = Shape", f"{CONSTANTS} k2 = Constant <value_int = 2> () sh = Shape"
     )
@@ -256,7 +248,7 @@ def test_a_loop_that_nothing_reads():
     text = loop("t = Add (a, a) r = Identity (t) q = Identity (t)").replace(
         "y, z = Loop", "u, v = Loop"
     )
-    text = text.replace("    }", "        y = Identity (s) z = Identity (x) }")
+    text = text.replace("}> }", "}> y = Identity (s) z = Identity (x) }")
     result = run_passes(text, LoopsToScans())
     assert result.changed and "If" not in op_types(result.model.graph)
     for length in (0, 2):
@@ -298,28 +290,24 @@ def test_an_inner_loop_goes_before_the_one_around_it():
     assert list(op_types(result.model.graph)).count("Scan") == 2
 
 
-KEPT = {
-    "its body decides when it ends": loop("p = Less (i, n) " + READS).replace(
+@table(
+    ("its body decides when it ends", loop("p = Less (i, n) " + READS).replace(
         "bool c2,", "bool p,"
-    ),
-    "it has no maximum": loop(READS, iterations=""),
-    "whose shape may change": """g (float[N] x, int64 n) => (float[?] y) <bool yes = {1}> {
+    )),
+    ("it has no maximum", loop(READS, iterations="")),
+    ("whose shape may change", """g (float[N] x, int64 n) => (float[?] y) <bool yes = {1}> {
         y = Loop (n, yes, x) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
-            c2 = Identity (c) r = Concat <axis = 0> (a, x) }> }""",
-    "which is not a tensor": """g (int64 n, float[3] x) => (seq(float[3]) y) <bool yes = {1}> {
+            c2 = Identity (c) r = Concat <axis = 0> (a, x) }> }"""),
+    ("which is not a tensor", """g (int64 n, float[3] x) => (seq(float[3]) y) <bool yes = {1}> {
         q = SequenceEmpty <dtype = 1> ()
         y = Loop (n, yes, q) <body = b (int64 i, bool c, seq(float[3]) a)
                 => (bool c2, seq(float[3]) r) {
-            c2 = Identity (c) r = SequenceInsert (a, x) }> }""",
-    "whose rank is not known": """g (int64 n, float[3] x, int64[K] k) => (float[?] y)
+            c2 = Identity (c) r = SequenceInsert (a, x) }> }"""),
+    ("whose rank is not known", """g (int64 n, float[3] x, int64[K] k) => (float[?] y)
         <bool yes = {1}> { y = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float r) {
-            c2 = Identity (c) r = Reshape (x, k) }> }""",
-}
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_kept_loops_and_their_reasons(reason):
-    assert_keeps(LoopsToScans(), KEPT[reason], reason)
+            c2 = Identity (c) r = Reshape (x, k) }> }"""))  # fmt: skip
+def test_kept_loops_and_their_reasons(reason, case):
+    assert_keeps(LoopsToScans(), case, reason)
 
 
 def test_without_a_guard_what_may_make_no_iterations_is_kept():

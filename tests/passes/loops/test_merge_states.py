@@ -4,6 +4,7 @@ from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime,
 from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import EliminateDeadNodes, MergeStates
+from tables import table
 
 RNG = np.random.default_rng(3)
 BODY = """g (float[2] a, float[2] b, float[N, 2] x, bool[N, 1] mask) => ({out})
@@ -48,17 +49,13 @@ def states_of(model):
     return sum(value.name in read for value in body.input[: len(body.input) - 2])
 
 
-MERGED = {
-    "written alike": ("n = Add (s, e) s2 = Tanh (n) o = Add (e, t) t2 = Tanh (o)", "a, a"),
-    "of equal constants": ("n = Add (s, e) s2 = Tanh (n) o = Add (t, e) t2 = Tanh (o)", "z, z2"),
-    "one from the other": ("n = Mul (t, e) s2 = Tanh (n) t2 = Identity (s2)", "a, a"),
-    "crosswise": ("s2 = Sub (t, e) t2 = Sub (s, e)", "a, a"),
-}
-
-
-@pytest.mark.parametrize("what", MERGED)
-def test_equal_states_are_one(what):
-    body, initial = MERGED[what]
+@table(
+    ("written alike", "n = Add (s, e) s2 = Tanh (n) o = Add (e, t) t2 = Tanh (o)", "a, a"),
+    ("of equal constants", "n = Add (s, e) s2 = Tanh (n) o = Add (t, e) t2 = Tanh (o)", "z, z2"),
+    ("one from the other", "n = Mul (t, e) s2 = Tanh (n) t2 = Identity (s2)", "a, a"),
+    ("crosswise", "s2 = Sub (t, e) t2 = Sub (s, e)", "a, a"),
+)
+def test_equal_states_are_one(what, body, initial):
     body = body.replace("t2 = Identity (s2)", "n2 = Mul (s, e) t2 = Tanh (n2)")
     model = model_of(body, initial)
     result = run_passes(model, MergeStates(), EliminateDeadNodes()).model
@@ -111,33 +108,27 @@ def test_an_output_of_the_graph_serves_others():
     assert_same(model, result)
 
 
-MASKED = {
-    "zeros elsewhere": "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, n, z)",
-    "kept where true": "n = Add (s, e) s2 = Where (m, s, n) t2 = Where (m, z, n)",
-    "another state elsewhere": "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, n, t)",
-}
-
-
-@pytest.mark.parametrize("what", MASKED)
-def test_masked_states_are_merged(what):
-    model = model_of(MASKED[what], "a, b")
+@table(
+    ("zeros elsewhere", "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, n, z)"),
+    ("kept where true", "n = Add (s, e) s2 = Where (m, s, n) t2 = Where (m, z, n)"),
+    ("another state elsewhere", "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, n, t)"),
+)
+def test_masked_states_are_merged(what, text):
+    model = model_of(text, "a, b")
     result = run_passes(model, MergeStates()).model
     body = next(a.g for a in result.graph.node[0].attribute if a.name == "body")
     assert sum("n" in node.input for node in body.node) == 1
     assert_same(model, result)
 
 
-UNMASKED = {
-    "another mask": "n = Add (s, e) o = Not (m) s2 = Where (m, n, s) t2 = Where (o, n, z)",
-    "the other side": "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, z, n)",
-    "another value": "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, e, z)",
-    "no state": "n = Add (s, e) s2 = Where (m, n, z) t2 = Where (m, n, two)",
-}
-
-
-@pytest.mark.parametrize("what", UNMASKED)
-def test_other_selects_stay(what):
-    assert not run_passes(model_of(UNMASKED[what], "a, b"), MergeStates()).changed
+@table(
+    ("another mask", "n = Add (s, e) o = Not (m) s2 = Where (m, n, s) t2 = Where (o, n, z)"),
+    ("the other side", "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, z, n)"),
+    ("another value", "n = Add (s, e) s2 = Where (m, n, s) t2 = Where (m, e, z)"),
+    ("no state", "n = Add (s, e) s2 = Where (m, n, z) t2 = Where (m, n, two)"),
+)
+def test_other_selects_stay(what, text):
+    assert not run_passes(model_of(text, "a, b"), MergeStates()).changed
 
 
 def test_a_state_of_more_elements_stays():

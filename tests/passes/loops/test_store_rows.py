@@ -5,16 +5,15 @@ from straightline import transform
 from straightline.passes import StoreRows
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
-END = 2**63 - 1
-
 
 def loop(body, count="n", inits="", first="x", sizes="[N, 3]"):
     """A Loop of n iterations that writes to a buffer like x of rows e."""
-    return f"""{HEAD}g (float[N, 3] x, float[3] v) => (float{sizes} y)
+    head = '<ir_version: 8, opset_import: ["" : 18]>\n'
+    end = 2**63 - 1
+    return f"""{head}g (float[N, 3] x, float[3] v) => (float{sizes} y)
             <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, bool yes = {{1}},
              int64[1] k = {{0}}, int64[1] k1 = {{1}}, int64[1] k2 = {{2}}, int64[2] row = {{1, 3}},
-             int64[2] place = {{1, 1}}, int64[1] end = {{{END}}}> {{
+             int64[2] place = {{1, 1}}, int64[1] end = {{{end}}}> {{
         sh = Shape (x) n = Gather (sh, zero) half = Div (n, two) less = Sub (n, one) {inits}
         y = Loop ({count}, yes, {first}) <body = b (int64 i, bool c, float{sizes} s)
                 => (bool d, float{sizes} t) {{

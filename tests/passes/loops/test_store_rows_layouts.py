@@ -1,11 +1,11 @@
 """States carried with the axis first that a body writes."""
 
 import numpy as np
-import pytest
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
 from loops import op_types
 from straightline import reference, rewrite
 from straightline.passes import StoreRows
+from tables import table
 
 LOOP = """g (float[2, N, 3] x, int64 n) => (float[2, N, 3] y{more}) <bool yes = {{1}},
         int64[1] z = {{0}}, int64[1] o = {{1}}, int64[1] far = {{9223372036854775807}},
@@ -18,18 +18,6 @@ LOOP = """g (float[2, N, 3] x, int64 n) => (float[2, N, 3] y{more}) <bool yes = 
         i1 = Unsqueeze (i, z) j1 = Add (i1, o) u = Unsqueeze (g, o) {body} }}> }}"""
 SLICES = """a = Slice (s, z, i1, o) b = Slice (s, j1, far, o)
     t = Concat <axis = 1> (a, u, b)"""
-MOVED = {
-    "slices": SLICES,
-    "a negative axis": SLICES.replace("axis = 1", "axis = -2").replace(", o) b", ", below) b"),
-    "slices and a row that is read": "r = Gather <axis = 1> (s, i) q = Add (r, e)"
-    f" v = Unsqueeze (q, o) {SLICES}".replace("(a, u, b)", "(a, v, b)"),
-    "pairs of indices": """r = Gather <axis = 1> (s, i) q = Add (r, e) j = Reshape (i, one_place)
-        down = Expand (j, column) pairs = Concat <axis = 1> (numbers, down)
-        t = ScatterND (s, pairs, q)""",
-    "transposed": """w = Transpose <perm = [1, 0, 2]> (s) at = Reshape (i, one_place)
-        v = Transpose <perm = [1, 0, 2]> (u) p = ScatterND (w, at, v)
-        t = Transpose <perm = [1, 0, 2]> (p)""",
-}
 
 
 def model_of(body, rows="", out="", more=""):
@@ -44,9 +32,19 @@ def assert_same(before, after, length):
             assert_equal(one, other)
 
 
-@pytest.mark.parametrize("case", MOVED)
-def test_no_loop_is_left(case):
-    model = model_of(MOVED[case])
+@table(
+    ("slices", SLICES),
+    ("a negative axis", SLICES.replace("axis = 1", "axis = -2").replace(", o) b", ", below) b")),
+    ("slices and a row that is read", "r = Gather <axis = 1> (s, i) q = Add (r, e)"
+    f" v = Unsqueeze (q, o) {SLICES}".replace("(a, u, b)", "(a, v, b)")),
+    ("pairs of indices", """r = Gather <axis = 1> (s, i) q = Add (r, e) j = Reshape (i, one_place)
+        down = Expand (j, column) pairs = Concat <axis = 1> (numbers, down)
+        t = ScatterND (s, pairs, q)"""),
+    ("transposed", """w = Transpose <perm = [1, 0, 2]> (s) at = Reshape (i, one_place)
+        v = Transpose <perm = [1, 0, 2]> (u) p = ScatterND (w, at, v)
+        t = Transpose <perm = [1, 0, 2]> (p)"""))  # fmt: skip
+def test_no_loop_is_left(case, given):
+    model = model_of(given)
     result = run_passes(model, StoreRows())
     assert result.changed
     fast = rewrite(model, "accelerate", verify=False)
@@ -66,17 +64,13 @@ def test_a_state_that_is_read_as_a_whole():
         assert_same(model, result.model, length)
 
 
-KEPT = {
-    "rows": "t = Identity (s)",
-    "a join of no slices": "v = Concat <axis = 1> (u, u, s) t = Slice (v, z, m, o)",
-    "pairs in another order": """r = Gather <axis = 1> (s, i) q = Add (r, e)
+@table(
+    ("rows", "t = Identity (s)"),
+    ("a join of no slices", "v = Concat <axis = 1> (u, u, s) t = Slice (v, z, m, o)"),
+    ("pairs in another order", """r = Gather <axis = 1> (s, i) q = Add (r, e)
         j = Reshape (i, one_place) down = Expand (j, column) back = Sub (o, numbers)
-        pairs = Concat <axis = 1> (back, down) t = ScatterND (s, pairs, q)""",
-    "turned differently": """w = Transpose <perm = [2, 1, 0]> (s) p = Exp (w)
-        q = Transpose <perm = [2, 1, 0]> (p) t = Max (q, s)""",
-}
-
-
-@pytest.mark.parametrize("case", KEPT)
-def test_near_misses(case):
-    assert not run_passes(model_of(KEPT[case]), StoreRows()).changed
+        pairs = Concat <axis = 1> (back, down) t = ScatterND (s, pairs, q)"""),
+    ("turned differently", """w = Transpose <perm = [2, 1, 0]> (s) p = Exp (w)
+        q = Transpose <perm = [2, 1, 0]> (p) t = Max (q, s)"""))  # fmt: skip
+def test_near_misses(case, text):
+    assert not run_passes(model_of(text), StoreRows()).changed

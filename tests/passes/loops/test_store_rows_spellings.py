@@ -8,24 +8,26 @@ from straightline import transform
 from straightline.passes import StoreRows
 from tables import table
 
-LOOP = """g (float[N, 3] x, float[3, N] z, int64 k) => ({out} y)
-        <bool yes = {{1}}, int64 zero = {{0}},
-        int64 one = {{1}}, int64[1] v0 = {{0}}, int64[1] v1 = {{1}}, int64[1] v2 = {{2}}> {{
-    sizes = Shape (x) n = Gather (sizes, zero) less = Sub (n, one) places = Range (zero, n, one)
-    count = Identity ({count}) start = Neg ({start})
-    y = Loop (count, yes, start) <body = b (int64 i, bool c, {out} s) => (bool c2, {out} t) {{
-        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {body} }}> }}"""
-
 
 def loop(body, out="float[N, 3]", start="x", count="n"):
-    return LOOP.format(body=body, out=out, start=start, count=count)
+    text = """g (float[N, 3] x, float[3, N] z, int64 k) => ({out} y)
+            <bool yes = {{1}}, int64 zero = {{0}},
+            int64 one = {{1}}, int64[1] v0 = {{0}}, int64[1] v1 = {{1}}, int64[1] v2 = {{2}}> {{
+        sizes = Shape (x) n = Gather (sizes, zero) less = Sub (n, one) places = Range (zero, n, one)
+        count = Identity ({count}) start = Neg ({start})
+        y = Loop (count, yes, start) <body = b (int64 i, bool c, {out} s) => (bool c2, {out} t) {{
+            c2 = Identity (c) e = Gather (x, i) f = Exp (e) {body} }}> }}"""
+    return text.format(body=body, out=out, start=start, count=count)
 
 
 MASK = "q = Equal (places, i) m = Unsqueeze (q, v1) t = Where (m, f, s)"
 SPLIT = "i1 = Unsqueeze (i, v0) r = Sub (n, i) r1 = Unsqueeze (r, v0) u = Unsqueeze (f, v0) "
 SPLIT += "r2 = Sub (r1, v1) all = Concat <axis = 0> (i1, v1, r2) h, o, l = Split (s, all) "
 SPLIT += "t = Concat <axis = 0> (h, u, l)"
-WRITES = [
+
+
+@pytest.mark.sample(5)
+@table(
     (MASK, {}),
     (MASK.replace("(places, i)", "(i, places)").replace("(m, f, s)", "(m, u, s)").replace("t =", "u"
         " = Unsqueeze (f, v0) t ="), {}),
@@ -35,12 +37,7 @@ WRITES = [
     ("q = Equal (places, i) u = Unsqueeze (f, v1) t = Where (q, u, s)",
         {"out": "float[3, N]", "start": "z"}),
     (SPLIT, {}),
-    (SPLIT.replace("(h, u, l)", "(h, w, l)").replace("t =", "w = Add (o, u) t ="), {}),
-]  # fmt: skip
-
-
-@pytest.mark.sample(5)
-@pytest.mark.parametrize(("body", "options"), WRITES)
+    (SPLIT.replace("(h, u, l)", "(h, w, l)").replace("t =", "w = Add (o, u) t ="), {}))  # fmt: skip
 def test_no_loop_is_left(body, options):
     text = loop(body, **options)
     assert run_passes(text, StoreRows()).changed

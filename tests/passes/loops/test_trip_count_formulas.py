@@ -6,6 +6,7 @@ import pytest
 from harness import run_passes
 from straightline.passes import CountLoops
 from straightline.reference import run
+from tables import table
 
 LAST, FIRST = np.iinfo(np.int32).max, np.iinfo(np.int32).min
 HORIZON = 1 << 19
@@ -44,21 +45,17 @@ def simulated(relation, start, bound, step):
     return int(ends[0]) if ends.size else HORIZON
 
 
-CONDITIONS = {
-    "d = Less (j, n)": np.less,
-    "d = LessOrEqual (j, n)": np.less_equal,
-    "d = Greater (j, n)": np.greater,
-    "d = GreaterOrEqual (j, n)": np.greater_equal,
-    "h = Equal (j, n) d = Not (h)": np.not_equal,
-}
-
-
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("step", [1 << 16, 3 << 14])
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_counters_of_32_bits_wrap(condition, step):
+@table(
+    ("d = Less (j, n)", np.less),
+    ("d = LessOrEqual (j, n)", np.less_equal),
+    ("d = Greater (j, n)", np.greater),
+    ("d = GreaterOrEqual (j, n)", np.greater_equal),
+    ("h = Equal (j, n) d = Not (h)", np.not_equal),
+)
+def test_counters_of_32_bits_wrap(condition, relation, step):
     """Far from its bound, or in a later lap, as the machine does it."""
-    relation = CONDITIONS[condition]
     step = -step if relation in (np.greater, np.greater_equal) else step
     model = emitted(condition, step)
     numbers = LAST, LAST - 40000, 70000, -70000, FIRST + 40000, FIRST

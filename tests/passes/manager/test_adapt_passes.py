@@ -13,23 +13,21 @@ from straightline import interop
 from straightline.passes import InlineIfs, UnrollLoops
 from tables import table
 
-TEXT = """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 0}> {
-    i = Identity (x)
-    h = Loop (n, , i) <body = b (int64 k, bool g, float[2] a) => (bool d, float[2] e) {
-        d = Identity (g)
-        e = Add (a, a)
-    }>
-    z = If (c) <
-        then_branch = t () => (float[2] r) { r = Relu (h) },
-        else_branch = f () => (float[2] s) { s = Neg (h) }
-    >
-    y = Add (z, zero) }"""
-X = {"x": np.float32([1, -1])}
-
 
 @pytest.fixture
 def model():
-    return as_model(TEXT)
+    text = """ g (float[2] x, int64 n, bool c) => (float[2] y) <float[2] zero = {0, 0}> {
+        i = Identity (x)
+        h = Loop (n, , i) <body = b (int64 k, bool g, float[2] a) => (bool d, float[2] e) {
+            d = Identity (g)
+            e = Add (a, a)
+        }>
+        z = If (c) <
+            then_branch = t () => (float[2] r) { r = Relu (h) },
+            else_branch = f () => (float[2] s) { s = Neg (h) }
+        >
+        y = Add (z, zero) }"""
+    return as_model(text)
 
 
 def ops(proto):
@@ -76,7 +74,8 @@ def test_rewrite_rules_of_onnxscript(model):
         outcome = sl.transform(model, passes, values={"n": 2, "c": True}, verify=True)
         assert "Mul" in ops(outcome.model) and outcome.verdict.equal
         assert "Mul 0 to 2" in outcome.remarks[-1].reason
-    assert_equal_outputs(sl.rewrite(model, unrolled, values={"n": 2, "c": True}), outcome.model, X)
+    x = {"x": np.float32([1, -1])}
+    assert_equal_outputs(sl.rewrite(model, unrolled, values={"n": 2, "c": True}), outcome.model, x)
 
 
 def test_the_optimizer_of_onnxscript(model):

@@ -11,6 +11,7 @@ from straightline.passes import FoldConstants, InlineIfs, Pass, Pipeline, Unroll
 from straightline.passes.manager.undo import BINDING, Task, settle
 from straightline.passes.vetoes import NONE, isolated
 from straightline.verification.runs.verdict import Verdict
+from tables import table
 from texts import LOOP_AND_IF
 from wrong_passes import Invalidating, Negating, Selecting
 
@@ -56,20 +57,17 @@ def undone(call):
         return call()
 
 
-CALLS = {
-    "transform": lambda m, p, **how: sl.transform(m, p, **how).model,
-    "rewrite": sl.rewrite,
-    "convert": lambda m, p, **how: sl.transform(m, p, opset=18, **how).model,
-    "pipeline": lambda m, p, **how: Pipeline(p).run(m, **how).model,
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
+@table(
+    ("transform", lambda m, p, **how: sl.transform(m, p, **how).model),
+    ("rewrite", sl.rewrite),
+    ("convert", lambda m, p, **how: sl.transform(m, p, opset=18, **how).model),
+    ("pipeline", lambda m, p, **how: Pipeline(p).run(m, **how).model),
+)
 @pytest.mark.parametrize("verify", ["proof", True])
-def test_a_wrong_rewrite_of_a_construct_is_undone_alone(survives, name, verify):
+def test_a_wrong_rewrite_of_a_construct_is_undone_alone(name, case, survives, verify):
     model = parsed(CHAIN)
     with pytest.warns(sl.FaultWarning) as caught:
-        found = CALLS[name](model, [Spoiling(at=("c",)), *EliminateIdentities], verify=verify)
+        found = case(model, [Spoiling(at=("c",)), *EliminateIdentities], verify=verify)
     (warning,) = caught
     assert warning.filename == __file__
     text = str(warning.message)
@@ -261,21 +259,20 @@ CROPPED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[1,3,8,8] x) => (float[1,3,4,4] y)
     <int64[2] start = {0, 0}, int64[2] size = {5, 5}, int64[2] axes = {2, 3}> {
     end = Add (start, size) z = Slice (x, start, end, axes) y = Neg (z) }"""
-FOLDED = {
-    "transform": lambda m: sl.transform(m).model,
-    "rewrite": sl.rewrite,
-    "file": lambda m: sl.transform(m.SerializeToString()).model,
-    "target": lambda m: sl.transform(m, target="mnn").model,
-    "pipeline": lambda m: Pipeline([FoldConstants()]).run(m, verify="proof").model,
-}
 
 
-@pytest.mark.parametrize("name", FOLDED)
-def test_a_false_size_of_an_output_that_folding_shows_is_corrected(name):
+@table(
+    ("transform", lambda m: sl.transform(m).model),
+    ("rewrite", sl.rewrite),
+    ("file", lambda m: sl.transform(m.SerializeToString()).model),
+    ("target", lambda m: sl.transform(m, target="mnn").model),
+    ("pipeline", lambda m: Pipeline([FoldConstants()]).run(m, verify="proof").model),
+)
+def test_a_false_size_of_an_output_that_folding_shows_is_corrected(name, case):
     """Folding the end of a Slice changes no output, but lets inference find its sizes."""
     model = parsed(CROPPED)
     onnx.checker.check_model(model, full_check=True)
-    found = FOLDED[name](model)
+    found = case(model)
     assert op_types(found) == ["Slice", "Neg"]
     onnx.checker.check_model(found, full_check=True)
     dims = found.graph.output[0].type.tensor_type.shape.dim

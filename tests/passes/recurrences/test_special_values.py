@@ -92,21 +92,19 @@ def test_finite_values_may_be_multiplied_by_zero():
     assert "RNN" in op_types(run_passes(as_model(text), RaiseRecurrences()).model.graph)
 
 
-TORCH = """y, h1 = Scan <num_scan_inputs = 1, body = f (float[B, 4] h, float[B, 3] e)
-    => (float[B, 4] h2, float[B, 4] r) {
-        gi = Gemm <transB = 1> (e, wi, bi) gh = Gemm <transB = 1> (h, wh, bh)
-        ir, iz, i = Split <axis = 1, num_outputs = 3> (gi)
-        hr, hz, hn = Split <axis = 1, num_outputs = 3> (gh)
-        r0 = Add (ir, hr) rs = Sigmoid (r0) z0 = Add (iz, hz) z = Sigmoid (z0)
-        n0 = Mul (rs, hn) n1 = Add (i, n0) n = Tanh (n1)
-        d = Sub (h, n) d2 = Mul (d, z) h2 = Add (d2, n) r = Identity (h2) }> (h0, x)"""
-
-
 def test_the_offered_gru_holds_with_infinities():
     """torch.export's scan of a GRUCell, of any length and batch."""
+    torch = """y, h1 = Scan <num_scan_inputs = 1, body = f (float[B, 4] h, float[B, 3] e)
+        => (float[B, 4] h2, float[B, 4] r) {
+            gi = Gemm <transB = 1> (e, wi, bi) gh = Gemm <transB = 1> (h, wh, bh)
+            ir, iz, i = Split <axis = 1, num_outputs = 3> (gi)
+            hr, hz, hn = Split <axis = 1, num_outputs = 3> (gh)
+            r0 = Add (ir, hr) rs = Sigmoid (r0) z0 = Add (iz, hz) z = Sigmoid (z0)
+            n0 = Mul (rs, hn) n1 = Add (i, n0) n = Tanh (n1)
+            d = Sub (h, n) d2 = Mul (d, z) h2 = Add (d2, n) r = Identity (h2) }> (h0, x)"""
     model = as_model(f"""{HEAD} g (float[T, B, 3] x, float[B, 4] h0, float[12, 3] wi,
         float[12, 4] wh, float[12] bi, float[12] bh) => (float[B, 4] y, float[T, B, 4] h1)
-        {{ {TORCH} }}""")
+        {{ {torch} }}""")
     (remark,) = [r for r in parse_pipeline("straighten").run(model).remarks if "GRU" in r.reason]
     assert "which onnxruntime may compute as a number where it is a NaN" in remark.reason
     after = parse_pipeline(remark.reason.split("--passes '")[1].split("'")[0]).run(model).model

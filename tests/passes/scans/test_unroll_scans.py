@@ -222,20 +222,16 @@ def test_budgets(options, reason):
     assert_keeps(UnrollScans(**options), text, reason)
 
 
-KEPT = {
-    "g (float[t] x) => (float[t] y) { y = NEG (x) }": (HEAD,
+@table(
+    ("g (float[t] x) => (float[t] y) { y = NEG (x) }", HEAD,
      "its length depends on the shape of input 'x'; decide it with --shape x=..."),
-    "g (float[b,2] x) => (float[b,2] y) { y = NEG (, x) }": (HEAD_8,
+    ("g (float[b,2] x) => (float[b,2] y) { y = NEG (, x) }", HEAD_8,
      "its batch depends on the shape of input 'x'; decide it with --shape x=..."),
-    "g (int64[2] n, float[2,2] x) => (float[2,2] y) { y = NEG (n, x) }": (HEAD_8,
+    ("g (int64[2] n, float[2,2] x) => (float[2,2] y) { y = NEG (n, x) }", HEAD_8,
      "the lengths of its rows depend on input 'n'"),
-    "g (float[1,2] x) => (float[1,2] y) <int64[1] n = {3}> { y = NEG (n, x) }": (HEAD_8,
-     "its sequence_lens [3] do not fit 1 rows of length 2, so it fails at run time")}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", KEPT)
-def test_kept_scans_and_their_reasons(text):
-    head, reason = KEPT[text]
+    ("g (float[1,2] x) => (float[1,2] y) <int64[1] n = {3}> { y = NEG (n, x) }", HEAD_8,
+     "its sequence_lens [3] do not fit 1 rows of length 2, so it fails at run time"))  # fmt: skip
+def test_kept_scans_and_their_reasons(text, head, reason):
     assert_keeps(UnrollScans(), head + text.replace("NEG", NEG), reason)
 
 

@@ -3,6 +3,7 @@ import pytest
 import straightline as sl
 from harness import as_model, assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, FlattenStacks
+from tables import table
 
 PASSES = (FlattenStacks(), EliminateDeadNodes())
 FEED = {name: np.random.default_rng(0).random((3, 4), np.float32) for name in "xz"}
@@ -48,19 +49,16 @@ def test_one_of_the_tensors():
     )
 
 
-KEPT = {
-    "another order": (2, "-1, 12", 2, "y = Reshape (s, shape)"),
-    "other axes": (1, "-1, 6", 1, "y = Reshape (s, shape)"),
-    "another reader": (1, "-1, 12", 1, "r = Reshape (s, shape) v = Exp (s) y = Reshape (v, shape)"),
-    "another axis": (1, "1, 1", 1, "y = Gather <axis = 0> (s, i)"),
-    "an index that is out of range": (1, "1, 1", 1,
+@table(
+    ("another order", 2, "-1, 12", 2, "y = Reshape (s, shape)"),
+    ("other axes", 1, "-1, 6", 1, "y = Reshape (s, shape)"),
+    ("another reader", 1, "-1, 12", 1,
+     "r = Reshape (s, shape) v = Exp (s) y = Reshape (v, shape)"),
+    ("another axis", 1, "1, 1", 1, "y = Gather <axis = 0> (s, i)"),
+    ("an index that is out of range", 1, "1, 1", 1,
      "n = Mul (i, five) y = Gather <axis = 1> (s, n)"),
-    "an output": (1, "1, 1", 1, "y = Gather <axis = 1> (s, i)")}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", KEPT)
-def test_others_stay(name):
-    axis, shape, along, nodes = KEPT[name]
+    ("an output", 1, "1, 1", 1, "y = Gather <axis = 1> (s, i)"))  # fmt: skip
+def test_others_stay(name, axis, shape, along, nodes):
     constants = STACK.replace("int64 i", "int64 five = {5}, int64 i") % (axis, 2, shape, along)
     text = f"g (float[3, 4] x, float[3, 4] z) => (float[N, M] y) {constants} {nodes} }}"
     assert not run_passes(text, FlattenStacks()).changed

@@ -55,21 +55,18 @@ def test_products_are_merged(nodes, outputs, operators, opset):
     assert sorted(merged(model(nodes, outputs, opset))) == sorted(operators.split())
 
 
-KEPT = {
-    "two without a bias": "a = MatMul (x, u) b = MatMul (x, v)",
-    "of other tensors": f"n = Neg (x) {BIASED}".replace("(x, v)", "(n, v)"),
-    "a matrix that others read": f"{BIASED} f = Neg (u)",
-    "a product that others read": f"{BIASED} f = Neg (p)",
-    "a bias of one number": "p = MatMul (x, u) a = Add (p, e) q = MatMul (x, v) b = Add (q, e)",
-    "other attributes": "a = Gemm (x, u) b = Gemm <alpha = 2.0> (x, v)",
-    "no constant": "a = MatMul (x, y) b = MatMul (x, u) f = MatMul (x, y)",
-}
-
-
-@pytest.mark.parametrize("what", KEPT)
-def test_others_stay(what):
-    names = "a b f" if " f = " in KEPT[what] else "a b"
-    proto = model(KEPT[what], names, inputs="float[N, 4] x, float[4, 4] y")
+@table(
+    ("two without a bias", "a = MatMul (x, u) b = MatMul (x, v)"),
+    ("of other tensors", f"n = Neg (x) {BIASED}".replace("(x, v)", "(n, v)")),
+    ("a matrix that others read", f"{BIASED} f = Neg (u)"),
+    ("a product that others read", f"{BIASED} f = Neg (p)"),
+    ("a bias of one number", "p = MatMul (x, u) a = Add (p, e) q = MatMul (x, v) b = Add (q, e)"),
+    ("other attributes", "a = Gemm (x, u) b = Gemm <alpha = 2.0> (x, v)"),
+    ("no constant", "a = MatMul (x, y) b = MatMul (x, u) f = MatMul (x, y)"),
+)
+def test_others_stay(what, text):
+    names = "a b f" if " f = " in text else "a b"
+    proto = model(text, names, inputs="float[N, 4] x, float[4, 4] y")
     assert not run_passes(proto, MergeProducts()).changed
 
 
@@ -89,13 +86,11 @@ def test_notions_and_oldest_opset():
     assert not run_passes(old, MergeProducts()).changed
 
 
-HEADS = f"""{BIASED} f = MatMul (x, w) r = Div (one, f)"""
-
-
 @pytest.mark.parametrize("exactness", ["values", "reals"])
 def test_no_zero_is_added_where_a_reader_tells_its_sign(exactness):
     """1 / (f + 0) is inf for an f of -0, and 1 / f is -inf."""
-    proto = model(HEADS, "a b r")
+    heads = f"""{BIASED} f = MatMul (x, w) r = Div (one, f)"""
+    proto = model(heads, "a b r")
     after = run_passes(proto, MergeProducts(exactness=exactness), EliminateDeadNodes()).model
     operators = sorted(node.op_type for node in after.graph.node)
     assert operators == ["Add", "Add", "Div", "MatMul", "Split"]

@@ -4,6 +4,7 @@ import pytest
 import straightline as sl
 from harness import assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, MergeSlices
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 PASSES = (MergeSlices(), EliminateDeadNodes())
@@ -134,16 +135,13 @@ def test_slices_of_a_shared_slice_of_older_opsets():
     )
 
 
-SHARED = {
-    "the same axis": "a = Slice (t, k, one, k) b = Slice (t, one, two, one)",
-    "an open axis": "a = Slice (t, k, one, s) b = Slice (t, one, two, one)",
-    "another reader": "a = Slice (t, k, one, one) b = Exp (t)",
-    "a node of no Slice": "a = Slice (t, k, one, one) b = Concat <axis = 0> (t, t)",
-}
-
-
-@pytest.mark.parametrize("what", SHARED)
-def test_a_slice_that_others_read_stays(what):
+@table(
+    ("the same axis", "a = Slice (t, k, one, k) b = Slice (t, one, two, one)"),
+    ("an open axis", "a = Slice (t, k, one, s) b = Slice (t, one, two, one)"),
+    ("another reader", "a = Slice (t, k, one, one) b = Exp (t)"),
+    ("a node of no Slice", "a = Slice (t, k, one, one) b = Concat <axis = 0> (t, t)"),
+)
+def test_a_slice_that_others_read_stays(what, nodes):
     text = f"""g (float[N, 6] x, int64[1] s, float c) => (float[?, ?] a, float[?, ?] b)
-        <{BOUNDS}> {{ t = Slice (x, k, one, k) {SHARED[what]} }}"""
+        <{BOUNDS}> {{ t = Slice (x, k, one, k) {nodes} }}"""
     assert not run_passes(HEAD.format(17) + text, MergeSlices()).changed

@@ -1,9 +1,9 @@
 import numpy as np
 import onnx
-import pytest
 import straightline as sl
 from harness import assert_rewrites, run_passes
 from straightline.passes import EliminateDeadNodes, SimplifySizes
+from tables import table
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 PASSES = (SimplifySizes(), EliminateDeadNodes())
@@ -81,23 +81,20 @@ def test_sizes_that_are_numbers_are_constants():
     )
 
 
-KEPT = {
-    "-1 where another size may be 0": "t = Concat <axis = 0> (n, m, k) y = Reshape (x, t)",
-    "two open sizes": "t = Concat <axis = 0> (m, n, k) y = Reshape (x, t)",
-    "sizes that may not fit": "t = Concat <axis = 0> (n, k) y = Reshape (x, t)",
-    "a size of another tensor": "t = Concat <axis = 0> (n, k) y = Expand (c, t)",
-    "an expansion that may fail": "t = Concat <axis = 0> (k, k, m) y = Expand (x, t)",
-    "a slice to the end of another axis": "y = Slice (x, k, n, k)",
-    "a slice backwards": "y = Slice (x, m, n, zero, minus)",
-}
-
-
-@pytest.mark.parametrize("what", KEPT)
-def test_others_stay(what):
+@table(
+    ("-1 where another size may be 0", "t = Concat <axis = 0> (n, m, k) y = Reshape (x, t)"),
+    ("two open sizes", "t = Concat <axis = 0> (m, n, k) y = Reshape (x, t)"),
+    ("sizes that may not fit", "t = Concat <axis = 0> (n, k) y = Reshape (x, t)"),
+    ("a size of another tensor", "t = Concat <axis = 0> (n, k) y = Expand (c, t)"),
+    ("an expansion that may fail", "t = Concat <axis = 0> (k, k, m) y = Expand (x, t)"),
+    ("a slice to the end of another axis", "y = Slice (x, k, n, k)"),
+    ("a slice backwards", "y = Slice (x, m, n, zero, minus)"),
+)
+def test_others_stay(what, nodes):
     text = f"""g (float[N, 4, S] x, float[4] c) => (float[?, ?] y)
         <int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] k = {{4}},
          int64[1] minus = {{-1}}> {{
-        s = Shape (x) n = Gather (s, zero) m = Gather (s, two) {KEPT[what]} }}"""
+        s = Shape (x) n = Gather (s, zero) m = Gather (s, two) {nodes} }}"""
     if what[:2] == "-1":
         text = text.replace("[?, ?] y", "[?, ?, ?] y")
     model = onnx.parser.parse_model(HEAD.format(14) + text)

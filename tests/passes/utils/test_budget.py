@@ -9,8 +9,6 @@ from straightline.passes.base import Meter
 from straightline.passes.utils.budget import Budget
 from tables import table
 
-FAMILIES = ("control", "scans", "sequences", "functions", "cleanup")
-
 
 def budget(max_nodes=10, max_trips=None, used=0):
     context = PassContext()
@@ -83,11 +81,6 @@ MAP = f"SequenceMap (%s) <body = b (float[2] a) => (float[2] k) {{ k = {BRANCHES
 MAPS = f"""g (float[2] x, bool q) => (float[8] y) {{ s = SequenceConstruct (x, x, x, x)
     m = {MAP % "s"} o = {MAP % "m"} y = ConcatFromSequence <axis = 0> (o) }}"""
 LOOP = LOOPS % BRANCHES
-TWICE = {
-    "loops": (FLAT % (4, f"z = {LOOP}", LOOP.replace(", x)", ", z)")), passes.UnrollLoops),
-    "scans": (SCANS, passes.UnrollScans),
-    "maps": (MAPS, passes.LowerSequences),
-}
 
 
 def nodes(model):
@@ -95,10 +88,13 @@ def nodes(model):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("name", TWICE)
-def test_copies_of_bodies_inside_count_for_what_follows(name):
+@table(
+    ("loops", FLAT % (4, f"z = {LOOP}", LOOP.replace(", x)", ", z)")), passes.UnrollLoops),
+    ("scans", SCANS, passes.UnrollScans),
+    ("maps", MAPS, passes.LowerSequences),
+)
+def test_copies_of_bodies_inside_count_for_what_follows(name, text, pass_):
     """Each copy of the body has its own copy of the branches."""
-    text, pass_ = TWICE[name]
     model, copies = as_model(text), []
     for most in range(0, 180, 6):
         result = passes.Pipeline([pass_(max_nodes=most)]).run(model)
@@ -141,11 +137,12 @@ def test_trials_are_counted_apart():
 def test_no_family_of_passes_imports_from_another():
     """What two of them share stands in tools/."""
     folder = Path(passes.__file__).parent
-    for family in FAMILIES:
+    families = ("control", "scans", "sequences", "functions", "cleanup")
+    for family in families:
         for path in (folder / family).glob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and node.level == 2:
-                    assert (node.module or "").split(".")[0] not in FAMILIES, path
+                    assert (node.module or "").split(".")[0] not in families, path
 
 
 def test_iterations_from_which_on_there_is_no_maximum():

@@ -180,14 +180,12 @@ def test_a_function_whose_caller_decides_is_passed_over():
     ir.verify(loaded)
 
 
-LEFT = """g (float[N,3] x, float[3] h) => (float[N,3] y, float[A] last) {
-    last, y = Scan <num_scan_inputs = 1,
-        body = b (float[5] k, float[3] e) => (float[6] m, float[3] r) {
-        r = Exp (e) s = Add (k, r) m = Tanh (s) }> (h, x) }"""
-
-
 def test_facts_of_vectorizing_correct_other_declarations():
-    model = onnx.parser.parse_model(HEAD + LEFT)
+    left = """g (float[N,3] x, float[3] h) => (float[N,3] y, float[A] last) {
+        last, y = Scan <num_scan_inputs = 1,
+            body = b (float[5] k, float[3] e) => (float[6] m, float[3] r) {
+            r = Exp (e) s = Add (k, r) m = Tanh (s) }> (h, x) }"""
+    model = onnx.parser.parse_model(HEAD + left)
     result = parse_pipeline("vectorize-loops").run(model).model
     exp, scan = result.graph.node
     assert (exp.op_type, scan.op_type) == ("Exp", "Scan")

@@ -84,12 +84,6 @@ def test_a_condition_of_more_elements_fails_as_in_an_if():
         reference.run(proto, {"c": np.ones(2, bool), **dict.fromkeys("ab", np.ones(2, np.float32))})
 
 
-CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
-    w = If (c) <then_branch = t () => (float[2] a) {{ a = {} (x) }},
-                else_branch = e () => (float[2] b) {{ b = {} (x) }}>
-    y = {} (w) }}"""
-
-
 @table(
     (("Exp", "Neg"), "Reciprocal", ["Exp", "Neg", "Where"]),
     (("Neg", "Exp"), "Reciprocal", ["Exp", "Neg", "Where", "Xor"]),
@@ -99,7 +93,11 @@ CHOICE = """g (float[2] x, bool c) => (float[2] y) {{
 )
 def test_signs_of_zeros_that_readers_tell_stay(branches, reader, left):
     """onnxruntime's Where loses them of the first value."""
-    text = CHOICE.format(*branches, reader)
+    choice = """g (float[2] x, bool c) => (float[2] y) {{
+        w = If (c) <then_branch = t () => (float[2] a) {{ a = {} (x) }},
+                    else_branch = e () => (float[2] b) {{ b = {} (x) }}>
+        y = {} (w) }}"""
+    text = choice.format(*branches, reader)
     outcome = sl.transform(as_model(text), "ifs-to-selects")
     assert sorted(node.op_type for node in outcome.model.graph.node) == sorted([*left, reader])
     assert outcome.verdict.proof.proved

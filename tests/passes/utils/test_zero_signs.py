@@ -93,14 +93,6 @@ def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
             assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), case
 
 
-LOOP = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
-    s1, r = Loop (m, , s0)
-    <body = b (int64 i, bool c, float a) => (bool d, float u, float v) {{
-        d = Identity (c) t = Neg (a) u = Identity (t) {} }}>
-    s = {} (s1) rows = {} (r) }}"""
-
-
 @table(
     ("v = Exp (u)", "Neg", "Neg", False),
     ("v = Reciprocal (a)", "Neg", "Neg", True),  # the state of the next iteration
@@ -109,7 +101,13 @@ g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
     ("v = Exp (u)", "Exp", "Reciprocal", False),
 )
 def test_readers_around_a_loop(row, after, of_rows, tells):
-    (loop,) = ir.load(parser.parse_model(LOOP.format(row, after, of_rows))).graph.nodes_of("Loop")
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n] x, float s0, int64 m) => (float s, float[k] rows) {{
+        s1, r = Loop (m, , s0)
+        <body = b (int64 i, bool c, float a) => (bool d, float u, float v) {{
+            d = Identity (c) t = Neg (a) u = Identity (t) {} }}>
+        s = {} (s1) rows = {} (r) }}"""
+    (loop,) = ir.load(parser.parse_model(text.format(row, after, of_rows))).graph.nodes_of("Loop")
     (negated,) = [n for n in loop.body("body").nodes_of("Neg") if n.output().name == "t"]
     assert tells_signs(negated.output()) == tells
 

@@ -45,22 +45,20 @@ SEQUENCE = """g (float[N, 3] x, float[3] h0, int64 n) => ({out}) <bool yes = {{1
         c2 = Identity (c) e = Gather (x, i) f = Exp (e) t = SequenceInsert (s, f) }}> {after} }}"""
 EMPTY = "s0 = SequenceEmpty <dtype = 1> ()"
 CONSTRUCTED = "s0 = SequenceConstruct (h0, h0)"
-READS = {
-    "stacked": ("float[M, 3] y", EMPTY, "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
-    "stacked last": ("float[3, M] y", EMPTY,
-     "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)"),
-    "joined": ("float[M] y", EMPTY, "y = ConcatFromSequence <axis = 0> (seq)"),
-    "the last one": ("float[3] y", EMPTY, "y = SequenceAt (seq, last)"),
-    "the first one": ("float[3] y", EMPTY, "y = SequenceAt (seq, zero)"),
-    "behind others": ("float[M, 3] y", CONSTRUCTED,
-     "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
-    "their number": ("int64 y", EMPTY, "y = SequenceLength (seq)")}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", ["", ", zero"])
-@pytest.mark.parametrize("read", READS)
-def test_a_list_to_which_each_iteration_adds_at_one_end(read, place):
-    out, before, after = READS[read]
+@table(
+    ("stacked", "float[M, 3] y", EMPTY, "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
+    ("stacked last", "float[3, M] y", EMPTY,
+     "y = ConcatFromSequence <axis = -1, new_axis = 1> (seq)"),
+    ("joined", "float[M] y", EMPTY, "y = ConcatFromSequence <axis = 0> (seq)"),
+    ("the last one", "float[3] y", EMPTY, "y = SequenceAt (seq, last)"),
+    ("the first one", "float[3] y", EMPTY, "y = SequenceAt (seq, zero)"),
+    ("behind others", "float[M, 3] y", CONSTRUCTED,
+     "y = ConcatFromSequence <axis = 0, new_axis = 1> (seq)"),
+    ("their number", "int64 y", EMPTY, "y = SequenceLength (seq)"))  # fmt: skip
+def test_a_list_to_which_each_iteration_adds_at_one_end(read, out, before, after, place):
     text = SEQUENCE.format(out=out, before=before, after=after)
     model = as_model(text.replace("Insert (s, f)", f"Insert (s, f{place})"))
     result = vectorized(model)
@@ -93,40 +91,38 @@ TENSOR = """g (float[N, 2, 3] x, float[2, {k}] s0, float[5, 2, 3] o, float[2, 5,
         (float[{out}] y) <bool yes = {{1}}> {{
     y = Loop (n, yes, {initial}) <body = b (int64 i, bool c, {type} s) => (bool c2, {type} t) {{
         c2 = Identity (c) e = Gather (x, i) f = Exp (e) {write} }}> }}"""
-TENSORS = {
-    "a growing Concat": ("2, M", "s0", "float[2, ?]", "t = Concat <axis = 1> (s, f)"),
-    "a Concat that grows to the front": ("2, M", "s0", "float[2, ?]",
+
+
+@table(
+    ("a growing Concat", "2, M", "s0", "float[2, ?]", "t = Concat <axis = 1> (s, f)"),
+    ("a Concat that grows to the front", "2, M", "s0", "float[2, ?]",
      "t = Concat <axis = -1> (f, s)"),
-    "a Concat of rows": ("M, 2, 3", "o", "float[?, 2, 3]",
+    ("a Concat of rows", "M, 2, 3", "o", "float[?, 2, 3]",
      "a = Constant <value_ints = [0]> () u = Unsqueeze (f, a) t = Concat <axis = 0> (s, u)"),
-    "a buffer of which each iteration writes a row": ("5, 2, 3", "o", "float[5, 2, 3]",
+    ("a buffer of which each iteration writes a row", "5, 2, 3", "o", "float[5, 2, 3]",
      "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 1]> ()"
      " u = Unsqueeze (f, a) j = Reshape (i, b) t = ScatterND (s, j, u)"),
-    "a buffer written at an index": ("5, 2, 3", "o", "float[5, 2, 3]",
+    ("a buffer written at an index", "5, 2, 3", "o", "float[5, 2, 3]",
      "b = Constant <value_ints = [1]> () j = Reshape (i, b) t = ScatterND (s, j, f)"),
-    "a buffer written from its end": ("5, 2, 3", "o", "float[5, 2, 3]",
+    ("a buffer written from its end", "5, 2, 3", "o", "float[5, 2, 3]",
      "l = Constant <value_int = -1> () n2 = Neg (i) k = Add (n2, l)"
      " b = Constant <value_ints = [1]> () j = Reshape (k, b) t = ScatterND (s, j, f)"),
-    "elements of a buffer": ("5, 2, 3", "o", "float[5, 2, 3]",
+    ("elements of a buffer", "5, 2, 3", "o", "float[5, 2, 3]",
      "a = Constant <value_ints = [0]> () b = Constant <value_ints = [1, 2, 3]> ()"
      " u = Unsqueeze (f, a) j = Expand (i, b) t = ScatterElements <axis = 0> (s, j, u)"),
-    "some elements of a buffer": ("2, 5, 3", "o2", "float[2, 5, 3]",
+    ("some elements of a buffer", "2, 5, 3", "o2", "float[2, 5, 3]",
      "b = Constant <value_ints = [2, 1, 1]> () l = Constant <value_int = 2> ()"
      " h = Gather <axis = 1> (f, l) u = Reshape (h, b) one = ConstantOfShape <value ="
      " int64[1] {1}> (b) j = Mul (one, i) t = ScatterElements <axis = -2> (s, j, u)"),
-    "columns of a buffer": ("2, 5, 3", "o2", "float[2, 5, 3]",
+    ("columns of a buffer", "2, 5, 3", "o2", "float[2, 5, 3]",
      "a = Constant <value_ints = [0]> () c1 = Constant <value_ints = [1]> ()"
      " zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()"
      " two = Constant <value_int = 2> () bs = Range (zero, two, one)"
      " across = Unsqueeze (bs, c1) i1 = Unsqueeze (i, a)"
      " h = Constant <value_ints = [2, 1]> () down = Expand (i1, h)"
-     " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)")}  # fmt: skip
-
-
-@pytest.mark.parametrize("write", TENSORS)
+     " j = Concat <axis = -1> (across, down) t = ScatterND (s, j, f)"))  # fmt: skip
 @pytest.mark.parametrize("k", [0, 4])
-def test_a_tensor_to_which_each_iteration_writes(write, k):
-    out, initial, type_, body = TENSORS[write]
+def test_a_tensor_to_which_each_iteration_writes(write, out, initial, type_, body, k):
     model = as_model(TENSOR.format(out=out, initial=initial, type=type_, write=body, k=k))
     result = vectorized(model)
     assert "Loop" not in op_types(result.model.graph), result.remarks

@@ -5,6 +5,7 @@ from loops import op_types
 from straightline.ir import Operator
 from straightline.ops import rules_of
 from straightline.passes import HoistInvariants, VectorizeLoops
+from tables import table
 from vectorized import assert_same, assert_vectorizes, loop, numbers, untyped, vectorized, why_kept
 
 
@@ -66,24 +67,14 @@ def test_values_of_all_iterations_that_are_too_large(most, kept):
     assert not kept or "all iterations take 48 bytes, over max_bytes=47" in result.kept[0].reason
 
 
-INVARIANT = {
-    "a divisor that may be zero": ("d = Div (y, m) r = Mul (i, d)", "int64[3] r"),
-    "a remainder": ("d = Mod (y, m) r = Add (d, i)", "int64[3] r"),
-    "an index that may be out of range": (
-        "k = Gather (y, m) d = Div (m, k) r = Mul (d, i)",
-        "int64 r",
-    ),
-    "sizes": (
-        """s = Shape (y) a = Constant <value_int = 0> () k = Gather (s, a) t = Mul (k, k)
-        r = Add (t, i)""",
-        "int64 r",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", INVARIANT)
-def test_invariants_do_not_run_without_iterations(name):
-    body, out = INVARIANT[name]
+@table(
+    ("a divisor that may be zero", "d = Div (y, m) r = Mul (i, d)", "int64[3] r"),
+    ("a remainder", "d = Mod (y, m) r = Add (d, i)", "int64[3] r"),
+    ("an index that may be out of range", "k = Gather (y, m) d = Div (m, k) r = Mul (d, i)",
+     "int64 r"),
+    ("sizes", """s = Shape (y) a = Constant <value_int = 0> () k = Gather (s, a) t = Mul (k, k)
+        r = Add (t, i)""", "int64 r"))  # fmt: skip
+def test_invariants_do_not_run_without_iterations(name, body, out):
     text = f"""g (int64 n, int64[3] y, int64 m) => (z) <bool yes = {{1}}> {{
         z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, {out}) {{
             c2 = Identity (c) {body} }}> }}"""
@@ -96,19 +87,16 @@ def test_invariants_do_not_run_without_iterations(name):
             assert_same(before, after.model, feed)
 
 
-PLACES = {
-    "multiplied by zero": "p = Mul (k, zero)",
-    "at most zero": "p = Min (k, zero)",
-    "less itself": "p = Sub (k, k)",
-    "always the first": "q = Mul (k, zero) p = Add (q, one)",
-}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_slices_at_a_place_that_is_the_same_on_every_iteration_after_all(place):
+@table(
+    ("multiplied by zero", "p = Mul (k, zero)"),
+    ("at most zero", "p = Min (k, zero)"),
+    ("less itself", "p = Sub (k, k)"),
+    ("always the first", "q = Mul (k, zero) p = Add (q, one)"),
+)
+def test_slices_at_a_place_that_is_the_same_on_every_iteration_after_all(place, nodes):
     text = loop(
         f"""zero = Constant <value_ints = [0]> () one = Constant <value_ints = [1]> ()
-        k = Unsqueeze (i, zero) {PLACES[place]} end = Add (p, one)
+        k = Unsqueeze (i, zero) {nodes} end = Add (p, one)
         s = Slice (m, p, end, one) r = Abs (s)""",
         "float[2, 1] r",
     )

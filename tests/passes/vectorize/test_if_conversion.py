@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from harness import as_model
 from loops import op_types
 from straightline.limits import Limits, governed
@@ -17,40 +16,36 @@ def choice(condition, yes, no, out="float[3]"):
         else_branch = f () => ({out} b) {{ {no} }}>"""
 
 
-CHOICES = {
-    "by an element": choice(POSITIVE, "a = Mul (e, y)", "h = Neg (e) b = Exp (h)"),
-    "by the number of the iteration": choice(FIRST, "a = Identity (y)", "b = Add (e, y)"),
-    "an element of the iteration before": choice(FIRST, "a = Identity (y)",
-     "one = Constant <value = int64 {1}> () j = Sub (i, one) b = Gather (x, j)"),
-    "what was read is worked on": choice(FIRST, "a = Identity (y)",
-     "one = Constant <value = int64 {1}> () j = Sub (i, one) g = Gather (x, j) b = Add (g, e)"),
-    "what is given on as it is": choice(POSITIVE, "a = Identity (e)", "b = Identity (y)"),
-    "the same in both": choice(POSITIVE, "a = Identity (y)", "b = Identity (y)"),
-    "a condition of rank 1": choice(
+@table(
+    ("by an element", choice(POSITIVE, "a = Mul (e, y)", "h = Neg (e) b = Exp (h)")),
+    ("by the number of the iteration", choice(FIRST, "a = Identity (y)", "b = Add (e, y)")),
+    ("an element of the iteration before", choice(FIRST, "a = Identity (y)",
+     "one = Constant <value = int64 {1}> () j = Sub (i, one) b = Gather (x, j)")),
+    ("what was read is worked on", choice(FIRST, "a = Identity (y)",
+     "one = Constant <value = int64 {1}> () j = Sub (i, one) g = Gather (x, j) b = Add (g, e)")),
+    ("what is given on as it is", choice(POSITIVE, "a = Identity (e)", "b = Identity (y)")),
+    ("the same in both", choice(POSITIVE, "a = Identity (y)", "b = Identity (y)")),
+    ("a condition of rank 1", choice(
         FIRST + "u = Constant <value_ints = [1]> () q = Reshape (p, u) ",
         "a = Neg (e)",
         "b = Abs (e)",
-    ).replace("If (p)", "If (q)"),
-    "booleans": choice(POSITIVE, "a = Less (e, y)", "b = Greater (e, y)", "bool[3]"),
-    "numbers": choice(POSITIVE, "a = Add (i, i)", "b = Neg (i)", "int64"),
-    "constants of its branches": choice(POSITIVE, "a = Add (h, e)", "b = Mul (e, two)")
+    ).replace("If (p)", "If (q)")),
+    ("booleans", choice(POSITIVE, "a = Less (e, y)", "b = Greater (e, y)", "bool[3]")),
+    ("numbers", choice(POSITIVE, "a = Add (i, i)", "b = Neg (i)", "int64")),
+    ("constants of its branches", choice(POSITIVE, "a = Add (h, e)", "b = Mul (e, two)")
     .replace("(float[3] a)", "(float[3] a) <float[3] h = {1, 2, 3}>")
-    .replace("(float[3] b)", "(float[3] b) <float two = {2}>"),
-    "one inside another": choice(
+    .replace("(float[3] b)", "(float[3] b) <float two = {2}>")),
+    ("one inside another", choice(
         FIRST,
         "a = Neg (y)",
         """one = Constant <value = int64 {1}> () j = Sub (i, one) before = Gather (x, j)
         s = ReduceSum <keepdims = 0> (before) t0 = ReduceSum <keepdims = 0> (e) q = Less (s, t0)
         b = If (q) <then_branch = t2 () => (float[3] a2) { a2 = Mul (before, e) },
             else_branch = f2 () => (float[3] b2) { j2 = Sub (j, one) b2 = Gather (x, j2) }>""",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", CHOICES)
-def test_both_branches_are_computed(what):
+    )))  # fmt: skip
+def test_both_branches_are_computed(what, case):
     out = {"booleans": "bool[3] r", "numbers": "int64 r"}.get(what, "float[3] r")
-    assert "If" not in set(op_types(assert_vectorizes(loop(CHOICES[what], out)).graph))
+    assert "If" not in set(op_types(assert_vectorizes(loop(case, out)).graph))
 
 
 def test_a_condition_that_is_the_same_on_every_iteration():
@@ -58,28 +53,24 @@ def test_a_condition_that_is_the_same_on_every_iteration():
     assert_vectorizes(loop(choice(body, "a = Neg (y)", "b = Exp (y)"), "float[3] r"))
 
 
-KEPT = {
-    "may fail there": choice(
+@table(
+    ("may fail there", choice(
         FIRST,
         "a = Identity (y)",
         "w2 = Constant <value_ints = [3]> () d = Div (w2, i) b = Expand (m0, d)",
-    ).replace("o =", "m0 = ReduceSum <keepdims = 0> (e) o =", 1),
-    "differs in shape": "b0 = Shape (e) " + choice(
+    ).replace("o =", "m0 = ReduceSum <keepdims = 0> (e) o =", 1)),
+    ("differs in shape", "b0 = Shape (e) " + choice(
         FIRST, "a = Identity (y)", "b = Concat <axis = 0> (y, y)", "float[?]"
-    ),
-    "there it stays a loop": choice(
+    )),
+    ("there it stays a loop", choice(
         FIRST,
         "a = Identity (y)",
         """s0 = ReduceSum <keepdims = 0> (y) s3, b = Scan <num_scan_inputs = 1, body =
         l (float s, float u) => (float s2, float v) { v = Add (s, u) s2 = Tanh (v) }> (s0, e)""",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_choices_that_stay_inside(reason):
+    )))  # fmt: skip
+def test_choices_that_stay_inside(reason, case):
     out = "float[?] r" if "shape" in reason else "float[3] r"
-    kept = vectorized(loop(KEPT[reason], out)).kept
+    kept = vectorized(loop(case, out)).kept
     assert any(reason in remark.reason for remark in kept), kept
 
 
@@ -105,17 +96,6 @@ FUNCTION = """
 <domain: "local", opset_import: ["" : 17]> scaled <factor: float = 2.0> (a, b) => (c) {
     f = Constant <value_float: float = @factor> () d = Mul (a, f) c = Add (d, b) }
 """
-CALLS = {
-    "one": "r = local.scaled (e, y)",
-    "with an attribute": "r = local.scaled <factor = 3.0> (e, y)",
-    "of what is the same on every iteration": "q = local.scaled (y, y) r = Add (e, q)",
-    "of numbers": "q = ReduceSum <keepdims = 0> (e) h = local.scaled (q, q) r = Add (h, y)",
-    "in a branch": choice(POSITIVE, "a = local.scaled (e, y)", "b = Neg (e)"),
-    "of a call": "q = local.twice (e) r = Neg (q)",
-    "with axes that are a node": "r = local.centered (e)",
-    "in a body inside": """r = Scan <num_scan_inputs = 1, body = l (float s) => (float t) {
-        t = local.scaled (s, s) }> (e)""",
-}
 TWICE = """
 <domain: "local", opset_import: ["" : 17, "local" : 1]> twice (a) => (c) {
     b = local.scaled (a, a) c = local.scaled <factor = 5.0> (b, a) }
@@ -124,9 +104,18 @@ TWICE = """
 """
 
 
-@pytest.mark.parametrize("what", CALLS)
-def test_a_call_in_a_body(what):
-    text = loop(CALLS[what], "float[3] r", state="") + FUNCTION + TWICE
+@table(
+    ("one", "r = local.scaled (e, y)"),
+    ("with an attribute", "r = local.scaled <factor = 3.0> (e, y)"),
+    ("of what is the same on every iteration", "q = local.scaled (y, y) r = Add (e, q)"),
+    ("of numbers", "q = ReduceSum <keepdims = 0> (e) h = local.scaled (q, q) r = Add (h, y)"),
+    ("in a branch", choice(POSITIVE, "a = local.scaled (e, y)", "b = Neg (e)")),
+    ("of a call", "q = local.twice (e) r = Neg (q)"),
+    ("with axes that are a node", "r = local.centered (e)"),
+    ("in a body inside", """r = Scan <num_scan_inputs = 1, body = l (float s) => (float t) {
+        t = local.scaled (s, s) }> (e)"""))  # fmt: skip
+def test_a_call_in_a_body(what, case):
+    text = loop(case, "float[3] r", state="") + FUNCTION + TWICE
     before = as_model(text.replace("=> (z) ", "=> (float[?, 3] z) ", 1))
     result = vectorized(before)
     assert not {"Loop", "Scan"} & set(op_types(result.model.graph)), result.remarks

@@ -7,35 +7,32 @@ from straightline.passes import HoistInvariants, Pipeline, VectorizeLoops
 from tables import table
 from vectorized import assert_same, numbers, vectorized
 
-INNER = {
-    "a Scan": """h, y = Scan <num_scan_inputs = 1, body = f (float[3] s, float[4] u)
+
+@pytest.mark.sample(5)
+@table(
+    ("a Scan", """h, y = Scan <num_scan_inputs = 1, body = f (float[3] s, float[4] u)
             => (float[3] t, float[3] r) { p = MatMul (u, w) q = Add (p, s) t = Tanh (q)
-            r = Neg (t) }> (h0, e)""",
-    "a Scan backward along another axis": """et = Transpose (e)
+            r = Neg (t) }> (h0, e)"""),
+    ("a Scan backward along another axis", """et = Transpose (e)
         h, yt = Scan <num_scan_inputs = 1, scan_input_axes = [-1], scan_input_directions = [1],
             scan_output_axes = [1], scan_output_directions = [1],
             body = f (float[3] s, float[4] u) => (float[3] t, float[3] r) {
             p = MatMul (u, w) q = Add (p, s) t = Tanh (q) r = Neg (t) }> (h0, et)
-        y = Transpose (yt)""",
-    "a Scan over what is the same for all": """h, y = Scan <num_scan_inputs = 1,
+        y = Transpose (yt)"""),
+    ("a Scan over what is the same for all", """h, y = Scan <num_scan_inputs = 1,
             body = f (float[3] s, float[4] u) => (float[3] t, float[3] r) { p = MatMul (u, w)
-            q = Add (p, s) v = Mul (q, k) t = Tanh (v) r = Neg (t) }> (h0, o)""",
-    "a Loop": """h, y = Loop (m, yes, h0) <body = f (int64 j, bool d, float[3] s)
+            q = Add (p, s) v = Mul (q, k) t = Tanh (v) r = Neg (t) }> (h0, o)"""),
+    ("a Loop", """h, y = Loop (m, yes, h0) <body = f (int64 j, bool d, float[3] s)
             => (bool d2, float[3] t, float[3] r) { d2 = Identity (d) u = Gather (e, j)
-            p = MatMul (u, w) q = Add (p, s) t = Tanh (q) r = Neg (t) }>""",
-    "an If": """h, y = Loop (m, yes, h0) <body = f (int64 j, bool d, float[3] s)
+            p = MatMul (u, w) q = Add (p, s) t = Tanh (q) r = Neg (t) }>"""),
+    ("an If", """h, y = Loop (m, yes, h0) <body = f (int64 j, bool d, float[3] s)
             => (bool d2, float[3] t, float[3] r) { d2 = Identity (d) u = Gather (e, j)
             p = MatMul (u, w) t = If (yes2) <then_branch = a () => (float[3] t1) {
                 t1 = Add (p, s) }, else_branch = b () => (float[3] t2) { t2 = Sub (p, s) }>
-            r = Neg (t) }>""",
-}
-
-
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("inner", INNER)
+            r = Neg (t) }>"""))  # fmt: skip
 @pytest.mark.parametrize("outer", ["Loop", "Scan"])
-def test_a_recurrence_inside_a_map(inner, outer):
-    body = "k = ReduceMax <keepdims = 0> (e) " + INNER[inner]
+def test_a_recurrence_inside_a_map(inner, nodes, outer):
+    body = "k = ReduceMax <keepdims = 0> (e) " + nodes
     head = """g (float[N, L, 4] x, float[4, 3] w, float[3] h0, float[5, 4] o, int64 n,
         bool yes2) => (float[A, 3] hs, float[A, B, 3] ys) <bool yes = {1}, int64 one = {1}>"""
     start = "sizes = Shape (x) m = Gather (sizes, one)"
@@ -106,19 +103,15 @@ def test_no_inner_iterations_under_optimizations():
             assert_equal(one, other)
 
 
-KEPT = {
-    "its body decides when it ends": """y = Loop (n, yes, h0) <body =
+@table(
+    ("its body decides when it ends", """y = Loop (n, yes, h0) <body =
         f (int64 j, bool d, float[3] s) => (bool d2, float[3] t) { t = Mul (s, k)
-        a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>"""
-}
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_kept_outer_loops_and_their_reasons(reason):
+        a = ReduceMax <keepdims = 0> (t) d2 = Less (a, k) }>"""))  # fmt: skip
+def test_kept_outer_loops_and_their_reasons(reason, nodes):
     text = f"""g (float[N, 4] x, float[3] h0, int64 n) => (float[A, 3] ys) <bool yes = {{1}}> {{
         ys = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[3] y) {{
             c2 = Identity (c) e = Gather (x, i) k = ReduceMax <keepdims = 0> (e)
-            {KEPT[reason]} }}> }}"""
+            {nodes} }}> }}"""
     before = as_model(text)
     result = vectorized(before)
     assert any(reason in remark.reason for remark in result.kept), result.remarks

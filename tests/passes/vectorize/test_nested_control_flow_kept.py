@@ -75,35 +75,34 @@ SCALE, ZERO = np.array(0.1, np.float32), np.array(3, np.uint8)
 BYTES = DRAW.integers(0, 255, (5, 1, 16)).astype(np.uint8)
 SUMMAND = DRAW.integers(0, 255, (3, 2, 4)).astype(np.uint8)
 QUERY = floats(3, 2, 4, 16)
-CASES = {
-    "activation": (MS + "QuickGelu", [floats(3, 2, 4)], [0], {}),
-    "a shared bias": (MS + "BiasGelu", [floats(3, 2, 4), floats(4)], [0], {}),
-    "rows of a product": (MS + "FusedMatMul", [floats(3, 2, 4), floats(5, 4)], [0], {"transB": 1}),
-    "both of a product": (MS + "FusedMatMul", [floats(3, 2, 4), floats(3, 4, 5)], [0, 1], {}),
-    "the second": (MS + "FusedMatMul", [floats(2, 4), floats(3, 4, 5)], [1], {"alpha": 0.5}),
-    "general product": (MS + "FusedGemm", [floats(3, 2, 4), floats(4, 5), floats(5)], [0],
+
+
+@table(
+    ("activation", MS + "QuickGelu", [floats(3, 2, 4)], [0], {}),
+    ("a shared bias", MS + "BiasGelu", [floats(3, 2, 4), floats(4)], [0], {}),
+    ("rows of a product", MS + "FusedMatMul", [floats(3, 2, 4), floats(5, 4)], [0], {"transB": 1}),
+    ("both of a product", MS + "FusedMatMul", [floats(3, 2, 4), floats(3, 4, 5)], [0, 1], {}),
+    ("the second", MS + "FusedMatMul", [floats(2, 4), floats(3, 4, 5)], [1], {"alpha": 0.5}),
+    ("general product", MS + "FusedGemm", [floats(3, 2, 4), floats(4, 5), floats(5)], [0],
      {"activation": "Relu"}),
-    "4 bits": (MS + "MatMulNBits", [floats(3, 2, 32), BYTES, floats(5, 1)], [0],
+    ("4 bits", MS + "MatMulNBits", [floats(3, 2, 32), BYTES, floats(5, 1)], [0],
      {"constants": (1, 2), "K": 32, "N": 5, "bits": 4, "block_size": 32}),
-    "rotation": (MS + "RotaryEmbedding",
-     [QUERY, DRAW.integers(0, 9, (3, 2, 4)), floats(9, 4), floats(9, 4)], [0, 1], {"num_heads": 2}),
-    "rotation by the same positions": (MS + "RotaryEmbedding",
-     [QUERY, DRAW.integers(0, 9, (2, 4)), floats(9, 4), floats(9, 4)], [0], {"num_heads": 2}),
-    "heads": (MS + "MultiHeadAttention", [QUERY, floats(3, 2, 5, 16), floats(3, 2, 5, 16)],
-     [0, 1, 2], {"num_heads": 2}),
-    "attention": (MS + "Attention", [floats(3, 2, 4, 8), floats(8, 24), floats(24)], [0],
+    ("rotation", MS + "RotaryEmbedding",
+     [QUERY, DRAW.integers(0, 9, (3, 2, 4)), floats(9, 4), floats(9, 4)], [0, 1],
      {"num_heads": 2}),
-    "quantized sum": (MS + "QLinearAdd", [SUMMAND, SCALE, ZERO, SUMMAND, SCALE, ZERO, SCALE, ZERO],
-     [0, 3], {}),
-    "convolution": (MS + "FusedConv", [floats(3, 2, 4, 5, 5), floats(6, 4, 3, 3)], [0],
+    ("rotation by the same positions", MS + "RotaryEmbedding",
+     [QUERY, DRAW.integers(0, 9, (2, 4)), floats(9, 4), floats(9, 4)], [0], {"num_heads": 2}),
+    ("heads", MS + "MultiHeadAttention", [QUERY, floats(3, 2, 5, 16), floats(3, 2, 5, 16)],
+     [0, 1, 2], {"num_heads": 2}),
+    ("attention", MS + "Attention", [floats(3, 2, 4, 8), floats(8, 24), floats(24)], [0],
+     {"num_heads": 2}),
+    ("quantized sum", MS + "QLinearAdd",
+     [SUMMAND, SCALE, ZERO, SUMMAND, SCALE, ZERO, SCALE, ZERO], [0, 3], {}),
+    ("convolution", MS + "FusedConv", [floats(3, 2, 4, 5, 5), floats(6, 4, 3, 3)], [0],
      {"activation": "Relu"}),
-    "old normalization": ("LayerNormalization", [floats(3, 2, 4), floats(4)], [0],
-     {"opset": 13, "axis": -1})}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_an_operator_of_rows_stays_one_node(case):
-    operator, operands, rows, settings = CASES[case]
+    ("old normalization", "LayerNormalization", [floats(3, 2, 4), floats(4)], [0],
+     {"opset": 13, "axis": -1}))  # fmt: skip
+def test_an_operator_of_rows_stays_one_node(case, operator, operands, rows, settings):
     assert_one_node(operator, operands, rows, **settings)
 
 

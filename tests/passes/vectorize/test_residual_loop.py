@@ -120,15 +120,13 @@ def test_a_read_at_another_place_is_batched():
     assert_same(before, after, {"x": numbers(3, 3), "h0": numbers(3), "n": np.array(3)})
 
 
-TEXT = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
-    h, y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
-            => (float[3] t, float[3] r) {
-        before = Exp (e) odd = Sin (before) between = Neg (odd) other = Tanh (s)
-        t = Add (other, between) behind = Mul (t, before) r = Cos (behind) }> (h0, x) }"""
-
-
 def _divide(refused, ragged=()):
-    node = load(as_model(TEXT)).graph.nodes()[0]
+    text = """g (float[3] h0, float[N, 3] x) => (float[3] h, float[N, 3] y) {
+        h, y = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
+                => (float[3] t, float[3] r) {
+            before = Exp (e) odd = Sin (before) between = Neg (odd) other = Tanh (s)
+            t = Add (other, between) behind = Mul (t, before) r = Cos (behind) }> (h0, x) }"""
+    node = load(as_model(text)).graph.nodes()[0]
     computed = []
 
     def compute(vertex):

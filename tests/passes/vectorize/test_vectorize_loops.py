@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model, assert_keeps, assert_rewrites, op_types, run_passes
 from straightline.passes import VectorizeLoops
+from tables import table
 from vectorized import assert_same, numbers, untyped, vectorized
 
 
@@ -74,39 +75,6 @@ def test_a_residual_loop_without_states_keeps_one_before_opset_11():
         assert_same(as_model(text), result.model, {"x": numbers(count, 3), "s0": numbers()})
 
 
-KEPT = {
-    "carries 'a', whose next value depends on the one before": """
-        g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
-            (x, s) }""",
-    "draws random numbers": """g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3] e) => (float[3] r) { r = RandomNormalLike (e) }>
-            (s) }""",
-    "for which there is no batching rule": """
-        g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3] e) => (float[3] r) { r = com.microsoft.Strange (e) }> (s) }""",
-    "whose condition differs from iteration to iteration": """
-        g (bool[N] s, int64[3] e, int64[3] k) => (int64[N, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (bool c) => (int64[3] r) { r = If (c) <
-                then_branch = t () => (int64[3] p) { p = Neg (e) },
-                else_branch = h () => (int64[3] q) { q = Div (e, k) }> }> (s) }""",
-    "which has no batching rule": """
-        g (float[N, 3, 3] s) => (float[N, 3, 3] z) { z = Scan <num_scan_inputs = 1,
-            body = f (float[3, 3] e) => (float[3, 3] r) {
-                r = MeanVarianceNormalization <axes = [0]> (e) }> (s) }""",
-    "its body decides when it ends": """g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
-            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
-                c2 = Less (i, k) r = Mul (i, i) }> }""",
-    "which must not run where there are no iterations": """
-        g (int64 n, int64 k, int64[1] m, float s) => (float t, int64[?, ?] z) <bool yes = {1}> {
-            t, z = Loop (n, yes, s) <body = b (int64 i, bool c, float a)
-                => (bool c2, float f, int64[?] r) {
-                c2 = Identity (c) d = Expand (k, m) r = Mul (i, d)
-                q = ReduceSum <keepdims = 0> (d) v = Cast <to = 1> (q) w = Add (a, v)
-                f = Sin (w) }> }""",
-}
-
-
 def test_a_node_that_must_not_run_without_iterations_is_in_an_if():
     """A Loop of none has outputs although `m` is no size."""
     assert_rewrites(
@@ -176,9 +144,39 @@ def test_loops_within_loops_of_any_trip_counts(start):
             assert_same(as_model(text), result.model, {**sizes, "go": np.array(go)})
 
 
-@pytest.mark.parametrize("reason", KEPT)
-def test_kept_loops_and_their_reasons(reason):
-    assert_keeps(VectorizeLoops(), KEPT[reason], reason)
+@table(
+    ("carries 'a', whose next value depends on the one before", """
+        g (float[3] x, float[N, 3] s) => (float[3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] a, float[3] e) => (float[3] r) { b = Add (a, e) r = Tanh (b) }>
+            (x, s) }"""),
+    ("draws random numbers",
+     """g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] e) => (float[3] r) { r = RandomNormalLike (e) }>
+            (s) }"""),
+    ("for which there is no batching rule", """
+        g (float[N, 3] s) => (float[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3] e) => (float[3] r) { r = com.microsoft.Strange (e) }> (s) }"""),
+    ("whose condition differs from iteration to iteration", """
+        g (bool[N] s, int64[3] e, int64[3] k) => (int64[N, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (bool c) => (int64[3] r) { r = If (c) <
+                then_branch = t () => (int64[3] p) { p = Neg (e) },
+                else_branch = h () => (int64[3] q) { q = Div (e, k) }> }> (s) }"""),
+    ("which has no batching rule", """
+        g (float[N, 3, 3] s) => (float[N, 3, 3] z) { z = Scan <num_scan_inputs = 1,
+            body = f (float[3, 3] e) => (float[3, 3] r) {
+                r = MeanVarianceNormalization <axes = [0]> (e) }> (s) }"""),
+    ("its body decides when it ends", """g (int64 n, int64 k) => (int64[?] z) <bool yes = {1}> {
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+                c2 = Less (i, k) r = Mul (i, i) }> }"""),
+    ("which must not run where there are no iterations", """
+        g (int64 n, int64 k, int64[1] m, float s) => (float t, int64[?, ?] z) <bool yes = {1}> {
+            t, z = Loop (n, yes, s) <body = b (int64 i, bool c, float a)
+                => (bool c2, float f, int64[?] r) {
+                c2 = Identity (c) d = Expand (k, m) r = Mul (i, d)
+                q = ReduceSum <keepdims = 0> (d) v = Cast <to = 1> (q) w = Add (a, v)
+                f = Sin (w) }> }"""))  # fmt: skip
+def test_kept_loops_and_their_reasons(reason, text):
+    assert_keeps(VectorizeLoops(), text, reason)
 
 
 @pytest.mark.parametrize("rank", ["[1]", "[K]"])

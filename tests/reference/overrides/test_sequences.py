@@ -32,15 +32,13 @@ def test_a_mapped_body_sees_outer_values_and_all_inputs():
     assert reference.run(model, {"s": [], "x": X}) == [[]]
 
 
-OPTIONAL = """agraph (optional(float[n]) o, bool c, float[n] d) => (bool h, float[n] y) {
-  h = OptionalHasElement (o)
-  y = If (h) <then_branch = t () => (float[n] r) { r = OptionalGetElement (o) },
-              else_branch = e () => (float[n] r) { r = Identity (d) }> }"""
-
-
 @pytest.mark.parametrize("value", [X, None])
 def test_optionals_are_a_value_or_none(value):
-    h, y = reference.run(parse(OPTIONAL), {"o": value, "c": np.array(True), "d": -X})
+    optional = """agraph (optional(float[n]) o, bool c, float[n] d) => (bool h, float[n] y) {
+      h = OptionalHasElement (o)
+      y = If (h) <then_branch = t () => (float[n] r) { r = OptionalGetElement (o) },
+                  else_branch = e () => (float[n] r) { r = Identity (d) }> }"""
+    h, y = reference.run(parse(optional), {"o": value, "c": np.array(True), "d": -X})
     assert h.item() is (value is not None)
     np.testing.assert_array_equal(y, -X if value is None else value)
 

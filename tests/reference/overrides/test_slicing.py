@@ -6,6 +6,7 @@ import pytest
 from sessions import open_session
 from straightline import reference
 from straightline.reference.errors import EvaluationError
+from tables import table
 
 # onnxruntime takes the largest number as an end for "as far as it goes" backward too.
 BOUNDS = [-(2**63), -6, -5, -4, -1, 0, 1, 4, 5, 6, 2**62]
@@ -37,16 +38,13 @@ def test_slices_with_defaults():
     assert reference.run(model, {"x": x})[0].tolist() == [[3], [5]]
 
 
-SPLITS = [
+@pytest.mark.parametrize("size", range(7))
+@table(
     (13, "y, z, v = Split (x, k)"),
     (11, "y, z, v = Split <split = [1, 2, 1]> (x)"),
     (13, "y, z, v = Split (x)"),
     (18, "y, z, v = Split <num_outputs = 3> (x)"),
-]
-
-
-@pytest.mark.parametrize("size", range(7))
-@pytest.mark.parametrize(("opset", "node"), SPLITS)
+)
 def test_parts_are_as_long_as_the_axis(opset, node, size):
     model = onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["": {opset}]> g (float[N] x) => (float[A] y, float[B] z,'

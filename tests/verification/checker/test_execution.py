@@ -1,13 +1,12 @@
 from certificates import assert_derived, assert_none
 from tables import table
 
-LOOP = """g (float[n] x, int64 t, bool k) => (float[n] y) {{ y = Loop (t, k, x) <body = b
-    (int64 i, bool c, float[n] {a}) => (bool {d}, float[n] {e}) {{
-        {d} = Identity (c) {e} = {op} ({a}) }}> {extra} }}"""
-
 
 def loop(op="Abs", names=("a", "d", "e"), extra=""):
-    return LOOP.format(**dict(zip("ade", names, strict=True)), op=op, extra=extra)
+    text = """g (float[n] x, int64 t, bool k) => (float[n] y) {{ y = Loop (t, k, x) <body = b
+        (int64 i, bool c, float[n] {a}) => (bool {d}, float[n] {e}) {{
+            {d} = Identity (c) {e} = {op} ({a}) }}> {extra} }}"""
+    return text.format(**dict(zip("ade", names, strict=True)), op=op, extra=extra)
 
 
 def test_names_of_values_are_no_part_of_a_body():

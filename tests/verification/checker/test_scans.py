@@ -6,24 +6,23 @@ from straightline.verification.derivation import derive
 from tables import table
 
 ROW = """{ y = Scan (x) <num_scan_inputs = 1, body = b (float[2, 3] e) => (float[%s] r) { %s }> }"""
-OPERATORS = {
-    "softmax": ("2, 3", "r = Softmax <axis = 0> (e)", "y = Softmax <axis = 1> (x)"),
-    "a largest one": (
+
+
+@pytest.mark.parametrize("size", ["t", "5", "1"])
+@table(
+    ("softmax", "2, 3", "r = Softmax <axis = 0> (e)", "y = Softmax <axis = 1> (x)"),
+    (
+        "a largest one",
         "2",
         "r = ReduceMax <keepdims = 0> (e, a)",
         "y = ReduceMax <keepdims = 0> (x, b)",
     ),
-    "transposition": ("3, 2", "r = Transpose (e)", "y = Transpose <perm = [0, 2, 1]> (x)"),
-    "product": ("2, 2", "r = MatMul (e, w)", "y = MatMul (x, w)"),
-    "a product on the left": ("4, 3", "r = MatMul (v, e)", "y = MatMul (v, x)"),
-    "more axes": ("4, 2, 3", "r = Add (e, k)", "u = Unsqueeze (x, a) y = Add (u, k)"),
-}
-
-
-@pytest.mark.parametrize("size", ["t", "5", "1"])
-@pytest.mark.parametrize("case", OPERATORS)
-def test_an_operator_moves_out_of_a_scan(case, size):
-    shape, inside, outside = OPERATORS[case]
+    ("transposition", "3, 2", "r = Transpose (e)", "y = Transpose <perm = [0, 2, 1]> (x)"),
+    ("product", "2, 2", "r = MatMul (e, w)", "y = MatMul (x, w)"),
+    ("a product on the left", "4, 3", "r = MatMul (v, e)", "y = MatMul (v, x)"),
+    ("more axes", "4, 2, 3", "r = Add (e, k)", "u = Unsqueeze (x, a) y = Add (u, k)"),
+)
+def test_an_operator_moves_out_of_a_scan(case, shape, inside, outside, size):
     inputs = f"float[{size}, 2, 3] x, float[3, 2] w, float[4, 2] v, float[4, 1, 1] k"
     constants = "<int64[1] a = {1}, int64[1] b = {2}>"
     pair = [
@@ -55,18 +54,6 @@ def test_rows_of_no_iteration_have_the_sizes_that_are_declared():
     )
 
 
-APPENDED = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s) <int64 z = {0}, bool c = {1}> {
-    a = Shape (x) n = Gather (a, z) q = SequenceEmpty () s, l = Loop (n, c, h, q) <body = b
-    (int64 i, bool d, float[2, 2] k, seq(float[1, 2]) l) => (bool f, float[2, 2] m,
-    seq(float[1, 2]) u) { f = Identity (c) m = Tanh (k) e = Gather (x, i) o = MatMul (e, m)
-    u = SequenceInsert (l, o) } > y = ConcatFromSequence <READ> (l) }"""
-SCANNED = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s)
-    <int64 z = {0}, bool c = {1}, int64[2] two = {-1, 2}, int64[2] one = {1, -1}> {
-    a = Shape (x) n = Gather (a, z) s, r = Loop (n, c, h) <body = b (int64 i, bool d,
-    float[2, 2] k) => (bool f, float[2, 2] m, float[1, 2] o) { f = Identity (c) m = Tanh (k)
-    e = Gather (x, i) o = MatMul (e, m) }> READ }"""
-
-
 @table(
     ("axis = 0", "y = Reshape (r, two)"),
     ("axis = 1", "p = Transpose <perm = [1, 0, 2]> (r) y = Reshape (p, one)"),
@@ -75,7 +62,17 @@ SCANNED = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s)
 )
 def test_a_list_to_which_iterations_append_is_a_scan_output(read, scanned):
     """Beside a state that iterations change; the list is no state any more."""
-    before, after = APPENDED.replace("READ", read), SCANNED.replace("READ", scanned)
+    appended = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s) <int64 z = {0}, bool c = {1}> {
+        a = Shape (x) n = Gather (a, z) q = SequenceEmpty () s, l = Loop (n, c, h, q) <body = b
+        (int64 i, bool d, float[2, 2] k, seq(float[1, 2]) l) => (bool f, float[2, 2] m,
+        seq(float[1, 2]) u) { f = Identity (c) m = Tanh (k) e = Gather (x, i) o = MatMul (e, m)
+        u = SequenceInsert (l, o) } > y = ConcatFromSequence <READ> (l) }"""
+    text = """g (float[t, 1, 2] x, float[2, 2] h) => (y, s)
+        <int64 z = {0}, bool c = {1}, int64[2] two = {-1, 2}, int64[2] one = {1, -1}> {
+        a = Shape (x) n = Gather (a, z) s, r = Loop (n, c, h) <body = b (int64 i, bool d,
+        float[2, 2] k) => (bool f, float[2, 2] m, float[1, 2] o) { f = Identity (c) m = Tanh (k)
+        e = Gather (x, i) o = MatMul (e, m) }> READ }"""
+    before, after = appended.replace("READ", read), text.replace("READ", scanned)
     pair = of_text(before, 18), of_text(after, 18)
     assert {"elements-of-list", "row-alone"} <= {*check(certificate(*pair), *pair).rules}
     assert sl.verify(*pair, prove=False).equal

@@ -12,14 +12,13 @@ from straightline.verification.checker.sizes import elements_in, elements_of, si
 from straightline.verification.checker.terms import Fact, Head, Node, Terms
 from tables import table
 
-HEAD = (
-    "g (float[n, 3, m] x) => (y) <int64[1] a = {0}, int64[1] one = {1}, int64 two = {2},"
-    " int64[1] end = {9}, int64[1] most = {9223372036854775807}> { s = Shape (x) "
-)
-
 
 def content(nodes):
-    return content_of(HEAD + nodes + " }")
+    head = (
+        "g (float[n, 3, m] x) => (y) <int64[1] a = {0}, int64[1] one = {1}, int64 two = {2},"
+        " int64[1] end = {9}, int64[1] most = {9223372036854775807}> { s = Shape (x) "
+    )
+    return content_of(head + nodes + " }")
 
 
 def content_of(text):

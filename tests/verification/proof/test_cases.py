@@ -111,17 +111,15 @@ def test_sizes_of_inputs_make_cases_before_others():
     assert [set(case) for case in cases_by_sizes(terms, with_iterations=False)] == [{"N"}] * 2
 
 
-SPLIT = """g (float[b, s, 4] x, float[b, s, 2] u) => (float[p, q, r] y) <int64[1] c = {4}> {
-    all = Constant <value_ints = [-1, 4]> () rows = Reshape (x, all)
-    sizes = Shape <start = 0, end = 2> (u) shape = Concat <axis = 0> (sizes, c)
-    y = Reshape <allowzero = 1> (rows, shape) }"""
-
-
 def test_a_shape_with_zeros_in_an_older_opset():
-    before = model(SPLIT)
+    split = """g (float[b, s, 4] x, float[b, s, 2] u) => (float[p, q, r] y) <int64[1] c = {4}> {
+        all = Constant <value_ints = [-1, 4]> () rows = Reshape (x, all)
+        sizes = Shape <start = 0, end = 2> (u) shape = Concat <axis = 0> (sizes, c)
+        y = Reshape <allowzero = 1> (rows, shape) }"""
+    before = model(split)
     after = sl.convert_version(before, 9, verify=False)
     assert prove(before, after).proved
-    other = model(SPLIT.replace("(sizes, c)", "(swapped, c)").replace("shape =", SWAP + "shape ="))
+    other = model(split.replace("(sizes, c)", "(swapped, c)").replace("shape =", SWAP + "shape ="))
     assert not prove(other, after).proved
 
 
@@ -150,22 +148,20 @@ def test_a_sum_of_sizes_is_0_if_all_are():
     assert_open(chosen.replace("Add (s, q)", "Sub (s, q)"), BOTH)
 
 
-LAST = """g (float[n, 2] x, int64 m) => (float[2] y) <int64 one = {1}, int64 back = {-1},
-    bool yes = {1}> { NODES }"""
-LISTED = """none = SequenceEmpty () all = Loop (m, yes, none) <body = b (int64 i, bool c,
-    seq(float[2]) s) => (bool d, seq(float[2]) t) { d = Identity (c) e = Gather (x, i)
-    r = Exp (e) t = SequenceInsert (s, r) }> y = SequenceAt (all, back)"""
-ROW = "k = Sub (m, one) e = Gather (x, k) y = Exp (e)"
-
-
 def test_a_last_element_that_exists_bounds_a_trip_count_below():
     """SequenceAt (all, -1) fails unless m is 1 or more, so m is as many iterations."""
-    before = LAST.replace("NODES", LISTED)
-    assert_proved(before, LAST.replace("NODES", ROW))
-    assert_open(before, LAST.replace("NODES", ROW.replace("Sub (m, one)", "Identity (m)")))
-    assert_open(before, LAST.replace("NODES", ROW.replace("Sub (m, one)", "Add (m, one)")))
+    last = """g (float[n, 2] x, int64 m) => (float[2] y) <int64 one = {1}, int64 back = {-1},
+        bool yes = {1}> { NODES }"""
+    listed = """none = SequenceEmpty () all = Loop (m, yes, none) <body = b (int64 i, bool c,
+        seq(float[2]) s) => (bool d, seq(float[2]) t) { d = Identity (c) e = Gather (x, i)
+        r = Exp (e) t = SequenceInsert (s, r) }> y = SequenceAt (all, back)"""
+    before = last.replace("NODES", listed)
+    row = "k = Sub (m, one) e = Gather (x, k) y = Exp (e)"
+    assert_proved(before, last.replace("NODES", row))
+    assert_open(before, last.replace("NODES", row.replace("Sub (m, one)", "Identity (m)")))
+    assert_open(before, last.replace("NODES", row.replace("Sub (m, one)", "Add (m, one)")))
     first = before.replace("back = {-1}", "back = {0}")
-    assert_open(first, LAST.replace("NODES", ROW))
+    assert_open(first, last.replace("NODES", row))
     assert_proved(
-        first, LAST.replace("NODES", ROW.replace("k = Sub (m, one)", "k = Sub (one, one)"))
+        first, last.replace("NODES", row.replace("k = Sub (m, one)", "k = Sub (one, one)"))
     )

@@ -2,11 +2,10 @@ import pytest
 from proofs import proof_of
 from tables import table
 
-NODES = "g (float[2] x, float[2] w) => ({}[2] y) {{ {} }}"
-
 
 def needed(before, after, kind="float"):
-    proof = proof_of(NODES.format(kind, before), NODES.format(kind, after))
+    nodes = "g (float[2] x, float[2] w) => ({}[2] y) {{ {} }}"
+    proof = proof_of(nodes.format(kind, before), nodes.format(kind, after))
     assert proof.status == "open"
     return proof.needed
 

@@ -31,15 +31,13 @@ def test_the_other_branch_is_the_only_one_where_the_original_runs(before, after)
     assert_proved(text(before), text(after))
 
 
-FAILS = """y = If (r) <then_branch = t () => (a) {{ a = {} (x) }},
-    else_branch = e () => (b) {{ b = {} (x) }}>"""
-
-
 def test_a_branch_that_fails_inside_never_runs():
-    before = text(FAILS.format("Exp", THREE.removeprefix("y = ")))
+    fails = """y = If (r) <then_branch = t () => (a) {{ a = {} (x) }},
+        else_branch = e () => (b) {{ b = {} (x) }}>"""
+    before = text(fails.format("Exp", THREE.removeprefix("y = ")))
     assert_proved(before, text("y = Exp (x)"))
     assert_open(before, text(THREE + "(x)"))
-    assert_open(text(FAILS.format("Exp", "Neg")), text("y = Exp (x)"))
+    assert_open(text(fails.format("Exp", "Neg")), text("y = Exp (x)"))
 
 
 @table(

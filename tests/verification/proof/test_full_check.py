@@ -155,13 +155,11 @@ def test_models_that_onnx_accepts_pass(text):
     assert by_kinds(proto)
 
 
-BODIES = """g (bool c, float[2] x) => (float[2] y) {
-    y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
-                else_branch = e () => (float[2] b) { b = Abs (x) }> }"""
-
-
 def test_bodies_and_functions_stay_open():
-    assert not by_kinds(parsed(BODIES))
+    bodies = """g (bool c, float[2] x) => (float[2] y) {
+        y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
+                    else_branch = e () => (float[2] b) { b = Abs (x) }> }"""
+    assert not by_kinds(parsed(bodies))
     called = """g (float[2] x) => (float[2] y) { y = own.f (x) }
     <domain: "own", opset_import: ["" : 17]> f (x) => (y) { y = Neg (x) }"""
     assert not by_kinds(parsed(called))

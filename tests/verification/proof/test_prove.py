@@ -81,14 +81,6 @@ def test_a_budget_that_is_spent_leaves_it_open():
         assert proof.status == "open" and words in proof.reason
 
 
-LONG = """g (float[600,3] x) => (float[600,3] y) <int64 n = {600}, bool t = {1}> {
-    y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3] e) {
-        d = Identity (c)  r = Gather (x, i)  p = Gather (w, i)  q = Squeeze (p)  e = Mul (r, q)
-    }>
-}"""
-AT_ONCE = "g (float[600,3] x) => (float[600,3] y) { y = Mul (x, w) }"
-
-
 def weighted(text, weights):
     """A model with weights beside its other constants."""
     found = model(text)
@@ -98,12 +90,18 @@ def weighted(text, weights):
 
 def test_a_long_loop_is_compared_over_one_symbolic_iteration():
     weights = np.arange(1800, dtype=np.float32).reshape(600, 3)
-    before, after = weighted(LONG, weights[:, None]), weighted(AT_ONCE, weights)
+    long = """g (float[600,3] x) => (float[600,3] y) <int64 n = {600}, bool t = {1}> {
+        y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3] e) {
+            d = Identity (c)  r = Gather (x, i)  p = Gather (w, i)  q = Squeeze (p)  e = Mul (r, q)
+        }>
+    }"""
+    at_once = "g (float[600,3] x) => (float[600,3] y) { y = Mul (x, w) }"
+    before, after = weighted(long, weights[:, None]), weighted(at_once, weights)
     proof = prove(before, after)
     assert proof, proof
     assert sum(proof.outputs.values()) < 50, "not a term for each of 600 iterations"
     weights[471, 0] += 1
-    assert not prove(before, weighted(AT_ONCE, weights))
+    assert not prove(before, weighted(at_once, weights))
 
 
 def test_a_long_loop_is_run_where_its_iterations_differ():
@@ -280,23 +278,23 @@ def test_a_brief_proof_gives_up_by_the_size_of_the_models():
 SCANNED = """g (float[n, 2] x, float[2] h) => (float[n, 2] y, float[2] last) {
     last, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
         => (float[2] t, float[2] o) { k = Add (s, e) t = Tanh (k) o = Identity (t) }> (h, x) }"""
-PADDED_AND_CUT = """g (float[n, 2] x, float[2] h) => (float[n, 2] y, float[2] last)
-    <int64[1] zero = {0}, int64[1] one = {1}> {
-    shape = Shape (x) count = Gather (shape, zero) none = Equal (count, zero)
-    more = Cast <to = 7> (none) widths = Concat <axis = 0> (zero, zero, more, zero)
-    p = Pad (x, widths)
-    end, rows = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
-        => (float[2] t, float[2] o) { k = Add (s, e) t = Tanh (k) o = Identity (t) }> (h, p)
-    y = Slice (rows, zero, count, zero) some = Cast <to = 9> (count)
-    last = Where (some, end, h) }"""
 
 
 def test_a_trip_count_of_an_input_is_none_in_one_case_and_more_in_another():
     """The rewrite pads an input without rows, for operators that refuse it."""
-    assert_proved(SCANNED, PADDED_AND_CUT)
-    assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, end, end)"))
-    assert_open(SCANNED, PADDED_AND_CUT.replace("(some, end, h)", "(some, h, h)"))
-    assert_open(SCANNED, PADDED_AND_CUT.replace("Equal (count, zero", "Equal (count, one"))
+    padded_and_cut = """g (float[n, 2] x, float[2] h) => (float[n, 2] y, float[2] last)
+        <int64[1] zero = {0}, int64[1] one = {1}> {
+        shape = Shape (x) count = Gather (shape, zero) none = Equal (count, zero)
+        more = Cast <to = 7> (none) widths = Concat <axis = 0> (zero, zero, more, zero)
+        p = Pad (x, widths)
+        end, rows = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+            => (float[2] t, float[2] o) { k = Add (s, e) t = Tanh (k) o = Identity (t) }> (h, p)
+        y = Slice (rows, zero, count, zero) some = Cast <to = 9> (count)
+        last = Where (some, end, h) }"""
+    assert_proved(SCANNED, padded_and_cut)
+    assert_open(SCANNED, padded_and_cut.replace("(some, end, h)", "(some, end, end)"))
+    assert_open(SCANNED, padded_and_cut.replace("(some, end, h)", "(some, h, h)"))
+    assert_open(SCANNED, padded_and_cut.replace("Equal (count, zero", "Equal (count, one"))
 
 
 HOISTED = """g (float[n, 3] x) => (float[3] y)

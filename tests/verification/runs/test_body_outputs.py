@@ -1,17 +1,23 @@
 import numpy as np
 import onnx
-import pytest
 import straightline as sl
 from sessions import outputs
 from straightline import reference
 from straightline.verification.runs.body_outputs import uncopied, with_copies
+from tables import table
 
 SCAN = """<ir_version: 8, opset_import: ["" : 17]>
     g (float s, float[N] x) => (float t, float[N] y) {{
     t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {}> (s, x) }}"""
 LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (int64 s, int64 n) => (int64 t, int64[N] y)
     <bool go = {{1}}> {{ t, y = Loop (n, go, s) <body = b (int64 i, bool c, int64 a) => {}> }}"""
-BODIES = [
+FEEDS = {
+    SCAN: {"s": np.array(5, np.float32), "x": np.array([1, 2, 3], np.float32)},
+    LOOP: {"s": np.array(5), "n": np.array(3)},
+}
+
+
+@table(
     (SCAN, "(float e, float e_) { e_ = Add (a, e) }", [0]),
     (SCAN, "(float v, float v) { v = Add (a, e) }", [0]),
     (SCAN, "(float a, float e) {}", [0, 1]),
@@ -19,14 +25,7 @@ BODIES = [
     (LOOP, "(bool c, int64 v, int64 i) { v = Add (a, i) }", [2]),
     (LOOP, "(bool c, int64 i, int64 a) {}", [1]),
     (LOOP, "(bool c, int64 a, int64 v) { v = Add (a, i) }", []),
-]
-FEEDS = {
-    SCAN: {"s": np.array(5, np.float32), "x": np.array([1, 2, 3], np.float32)},
-    LOOP: {"s": np.array(5), "n": np.array(3)},
-}
-
-
-@pytest.mark.parametrize(("text", "body", "places"), BODIES)
+)
 def test_with_copies_onnxruntime_computes_what_is_specified(text, body, places):
     model = onnx.parser.parse_model(text.format(body))
     assert [place for _, place in uncopied(model)] == places

@@ -4,16 +4,15 @@ from straightline.reference.signature import Signature
 from straightline.verification.runs.input_generator import Drawer
 from straightline.verification.runs.many_iterations import long_running
 
-TEXT = """<ir_version: 10, opset_import: ["": 21]>
-g (float[N] x, int64 n, int8[2] k, float s, int64 plain, string w) => (float[1] out) {
-    out = Constant <value_floats = [0.0]> () }"""
-STEERING = ["x", "n", "k", "s"]
-
 
 def drawn(most, bound=None):
-    signature = Signature.of(onnx.parser.parse_model(TEXT))
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    g (float[N] x, int64 n, int8[2] k, float s, int64 plain, string w) => (float[1] out) {
+        out = Constant <value_floats = [0.0]> () }"""
+    signature = Signature.of(onnx.parser.parse_model(text))
+    steering = ["x", "n", "k", "s"]
     return list(
-        long_running(Drawer(signature, signature, bound or {}, 0, STEERING), STEERING, most)
+        long_running(Drawer(signature, signature, bound or {}, 0, steering), steering, most)
     )
 
 

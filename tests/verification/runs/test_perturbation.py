@@ -1,9 +1,9 @@
 import numpy as np
 import onnx
-import pytest
 import straightline as sl
 from harness import as_model, op_types, run_in_onnxruntime
 from straightline.verification.runs.perturbation import nudge
+from tables import table
 
 TEXT = """g (float[1000] x) => (float[1000] y) <int64 n = {1000}, bool t = {1}, float z = {0}> {
   s, y = Loop (n, t, z) <body = b (int64 i, bool c, float a) => (bool d, float q, float r) {
@@ -67,22 +67,21 @@ def test_other_types_are_perturbed_by_their_unit():
         assert least < np.abs(after - before).max() < max(100 * least, 1e-14)
 
 
-SUMS = {
-    "matmul": ("float[1, 4] x, float[4, 1] w", "y = MatMul (x, w)"),
-    "gemm": ("float[1, 4] x, float[4, 1] w", "y = Gemm <alpha = -1.0> (x, w)"),
-    "sum": ("float[1, 4] x, float[4, 1] w", "p = MatMul (x, w) y = ReduceSum (p)"),
-    "body": (
+MOST = np.finfo(np.float32).max
+
+
+@table(
+    ("matmul", "float[1, 4] x, float[4, 1] w", "y = MatMul (x, w)"),
+    ("gemm", "float[1, 4] x, float[4, 1] w", "y = Gemm <alpha = -1.0> (x, w)"),
+    ("sum", "float[1, 4] x, float[4, 1] w", "p = MatMul (x, w) y = ReduceSum (p)"),
+    (
+        "body",
         "float[1, 4] x, float[4, 1] w",
         "c = Constant <value = bool {1}> () y = If (c) <then_branch = t () => (float[1, 1] a)"
         " { a = MatMul (x, w) }, else_branch = e () => (float[1, 1] b) { b = MatMul (x, w) }>",
     ),
-}
-MOST = np.finfo(np.float32).max
-
-
-@pytest.mark.parametrize("name", SUMS)
-def test_sums_that_may_overflow_are_any_special_value(name):
-    inputs, nodes = SUMS[name]
+)
+def test_sums_that_may_overflow_are_any_special_value(name, inputs, nodes):
     text = f'<ir_version: 8, opset_import: ["" : 17]> g ({inputs}) => (float[1, 1] y) {{ {nodes} }}'
     model = onnx.parser.parse_model(text)
 

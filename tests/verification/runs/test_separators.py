@@ -4,22 +4,21 @@ import pytest
 from straightline.verification.runs.separators import Separators, id_ranges
 from verified import model
 
-DEEP = """<ir_version: 8, opset_import: ["" : 18, "own" : 1, "ai.onnx.ml" : 3]>
-g (float[n] x, bool c) => (float[n] y) <float[2] w = {100, 200}> {
-    k = Constant <value_int = 11> ()
-    a = If (c) <then_branch = t () => (float[n] p) <float u = {12}> { p = Add (x, u) },
-        else_branch = e () => (float[n] q) { q = LeakyRelu <alpha = 13.0> (x) }>
-    y = own.f (a)
-}
-<domain: "own", opset_import: ["" : 18, "ai.onnx.ml" : 3]>
-f (x) => (y) {
-    l = Constant <value_strings = ["hello"]> ()
-    m = ai.onnx.ml.LabelEncoder <keys_strings = ["cat"], values_int64s = [14]> (l)
-    y = Elu <alpha = 15.0> (x) }"""
-
 
 def test_constants_of_bodies_functions_and_attributes_are_found():
-    found = Separators.of(onnx.parser.parse_model(DEEP))
+    deep = """<ir_version: 8, opset_import: ["" : 18, "own" : 1, "ai.onnx.ml" : 3]>
+    g (float[n] x, bool c) => (float[n] y) <float[2] w = {100, 200}> {
+        k = Constant <value_int = 11> ()
+        a = If (c) <then_branch = t () => (float[n] p) <float u = {12}> { p = Add (x, u) },
+            else_branch = e () => (float[n] q) { q = LeakyRelu <alpha = 13.0> (x) }>
+        y = own.f (a)
+    }
+    <domain: "own", opset_import: ["" : 18, "ai.onnx.ml" : 3]>
+    f (x) => (y) {
+        l = Constant <value_strings = ["hello"]> ()
+        m = ai.onnx.ml.LabelEncoder <keys_strings = ["cat"], values_int64s = [14]> (l)
+        y = Elu <alpha = 15.0> (x) }"""
+    found = Separators.of(onnx.parser.parse_model(deep))
     assert {11, 12, 13, 14, 15, 100, 200} <= set(found.numbers)
     assert {"hello", "cat"} <= set(found.words)
     assert found.numbers.index(12) < found.numbers.index(100)  # scalars first

@@ -63,17 +63,15 @@ def test_tolerances_can_be_widened(check):
     assert check(*pair, rtol=1e-2).equal
 
 
-RECURRENT = """(float[1, 8, 1] x) => (float[1, 1, 8, 1] y)
-    <float[1, 1, 1] w = {0.001}, int64[1] k = {1}, float s = {%s}>"""
-
-
 def test_activations_of_recurrent_operators_are_off_by_as_much_near_zero(check):
     """Those of onnxruntime by 2e-7, which is much of a result of 1e-4."""
-    whole = model(RECURRENT % 0.001 + "{ y = RNN <hidden_size = 1> (x, w, w) }")
+    recurrent = """(float[1, 8, 1] x) => (float[1, 1, 8, 1] y)
+        <float[1, 1, 1] w = {0.001}, int64[1] k = {1}, float s = {%s}>"""
+    whole = model(recurrent % 0.001 + "{ y = RNN <hidden_size = 1> (x, w, w) }")
     apart = "{ p = Mul (x, s) t = Tanh (p) y = Unsqueeze (t, k) }"
-    assert check(whole, model(RECURRENT % 0.001 + apart)).equal
-    assert check(whole, model(RECURRENT % 0.00101 + apart)).status == "different"
-    one, other = (model(RECURRENT % s + apart) for s in (0.001, 0.0010001))
+    assert check(whole, model(recurrent % 0.001 + apart)).equal
+    assert check(whole, model(recurrent % 0.00101 + apart)).status == "different"
+    one, other = (model(recurrent % s + apart) for s in (0.001, 0.0010001))
     assert check(one, other).status == "different"
 
 

@@ -40,33 +40,32 @@ def test_a_form_that_is_wrong_far_from_zero_is_caught(check, runtime):
         assert "values far from zero" in right.samples
 
 
-RIGHT_FORMS = {
-    "softmax": ("y = Softmax <axis = -1> (x)",
-     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
-     "  t = ReduceSum <keepdims = 1> (p, last)  y = Div (p, t)"),
-    "log softmax": ("y = LogSoftmax <axis = -1> (x)",
-     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
-     "  t = ReduceSum <keepdims = 1> (p, last)  l = Log (t)  y = Sub (d, l)"),
-    "hard swish": ("y = HardSwish (x)",
-     "h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)  y = Mul (x, h)"),
-    "norm": ("y = LpNormalization <p = 2> (x)", "n = ReduceL2 <axes = [-1]> (x)  y = Div (x, n)"),
-    "mean": ("m = ReduceMean <axes = [-1]> (x)  y = Sub (x, m)",
-     "t = ReduceSum (x, last)  m = Div (t, eight)  y = Sub (x, m)"),
-    "a product put together otherwise": ("p = MatMul (x, w)  y = Add (p, x)", "y = Gemm (x, w, x)"),
-    "parts": ("y = MatMul (x, w)",
-     "a, b, c, d = Split (x, rows)  e = MatMul (a, w)  f = MatMul (b, w)  g = MatMul (c, w)"
-     "  h = MatMul (d, w)  y = Concat <axis = 0> (e, f, g, h)")}  # fmt: skip
-
-
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("case", RIGHT_FORMS)
-def test_right_forms_are_equal_whatever_is_drawn(check, case):
+@table(
+    ("softmax", ("y = Softmax <axis = -1> (x)",
+     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
+     "  t = ReduceSum <keepdims = 1> (p, last)  y = Div (p, t)")),
+    ("log softmax", ("y = LogSoftmax <axis = -1> (x)",
+     "m = ReduceMax <axes = [-1]> (x)  d = Sub (x, m)  p = Exp (d)"
+     "  t = ReduceSum <keepdims = 1> (p, last)  l = Log (t)  y = Sub (d, l)")),
+    ("hard swish", ("y = HardSwish (x)",
+     "h = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)  y = Mul (x, h)")),
+    ("norm",
+     ("y = LpNormalization <p = 2> (x)", "n = ReduceL2 <axes = [-1]> (x)  y = Div (x, n)")),
+    ("mean", ("m = ReduceMean <axes = [-1]> (x)  y = Sub (x, m)",
+     "t = ReduceSum (x, last)  m = Div (t, eight)  y = Sub (x, m)")),
+    ("a product put together otherwise",
+     ("p = MatMul (x, w)  y = Add (p, x)", "y = Gemm (x, w, x)")),
+    ("parts", ("y = MatMul (x, w)",
+     "a, b, c, d = Split (x, rows)  e = MatMul (a, w)  f = MatMul (b, w)  g = MatMul (c, w)"
+     "  h = MatMul (d, w)  y = Concat <axis = 0> (e, f, g, h)")))  # fmt: skip
+def test_right_forms_are_equal_whatever_is_drawn(case, given, check):
     weights = ", ".join(str(0.01 * n - 0.3) for n in range(64))
     constants = (
         "int64[1] last = {-1}, float eight = {8}, int64[4] rows = {1, 1, 1, 1},"
         f" float[8,8] w = {{{weights}}}"
     )
-    before, after = (form(17, constants, body) for body in RIGHT_FORMS[case])
+    before, after = (form(17, constants, body) for body in given)
     for seed in range(10):
         verdict = check(before, after, seed=seed)
         assert verdict.equal, verdict
@@ -149,17 +148,15 @@ def test_a_strained_sample_that_takes_too_long_is_left_out(check, monkeypatch):
     assert verdict.samples == plain
 
 
-FRAMES = """(float[B,N] x, float[2,1,4] h) => (float[] y) <int64[3] one = {1, 1, -1}> {
-      window = Constant <value_floats = [%s]> ()
-      w = Reshape (window, one)  c = Reshape (x, one)
-      f = Conv <strides = [64]> (c, w)
-      top = ReduceMax <keepdims = 0> (h)  y = Mul (f, top)
-    }"""
-
-
 def framed(length):
     """A model of speech: the recording must be at least one window long."""
-    return model(FRAMES % ", ".join(["0.5"] * length))
+    frames = """(float[B,N] x, float[2,1,4] h) => (float[] y) <int64[3] one = {1, 1, -1}> {
+          window = Constant <value_floats = [%s]> ()
+          w = Reshape (window, one)  c = Reshape (x, one)
+          f = Conv <strides = [64]> (c, w)
+          top = ReduceMax <keepdims = 0> (h)  y = Mul (f, top)
+        }"""
+    return model(frames % ", ".join(["0.5"] * length))
 
 
 @pytest.mark.parametrize("length", [65, 256, 600])

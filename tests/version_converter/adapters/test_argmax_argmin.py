@@ -4,7 +4,6 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_carried_everywhere,
-    assert_there_and_back,
     assert_writes,
 )
 from tables import cases
@@ -48,9 +47,3 @@ def test_the_last_index_below_opset_10(sizes, keep):
     feeds = {"x": np.array([[2**63 - 1, -(2**63), 2**63 - 1]])}
     body = f"y = ArgMax <axis = 1, keepdims = {keep}, select_last_index = 1> (x)"
     assert_carried_everywhere(body, 12, (11, 9, 8, 7), feeds, "int64[1, N] x")
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y = ArgMax <axis = 1, keepdims = 0, select_last_index = 1> (x)", "int64[2]", 13, (9, 11)),
-)

@@ -1,4 +1,4 @@
-from conversions import assert_refuses, assert_there_and_back, assert_writes, converted
+from conversions import assert_refuses, assert_writes, converted
 from tables import cases
 
 
@@ -16,9 +16,3 @@ test_nodes_of_each_step = cases(
     ('y = Cast <to = 1, round_mode = "up"> (x)', 24, 23, ["Cast <to = 1> (x)"], "float[2, 3] x"),
     ('y = CastLike <round_mode = "up"> (x, k)', 24, 23, ["CastLike (x, k)"],
      "float[2, 3] x, float k"))  # fmt: skip
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("s = Cast <to = 7> (x) y = CastLike (s, x)", "float[2, 3]", 15, (13, 14)),
-)

@@ -6,7 +6,6 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     model,
 )
@@ -73,16 +72,6 @@ def test_absent_bounds_are_the_last_finite_numbers(name: str, inputs: str) -> No
         after = convert_version(before, target)
         np.testing.assert_array_equal(reference.run(after, {"x": x})[0], wanted)
         np.testing.assert_array_equal(ort_run(after, x)[0], wanted)
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y = Clip (x)", "float[2, 3]", 13, (7, 10, 11, 12, 18)),
-    ("m = Constant <value_float = -1.0> () y = Clip (x, m)", "float[2, 3]", 13, (7, 10, 21)),
-    ("m = Constant <value_float = -1.0> () y = Clip (x, , m)", "float[2, 3]", 13, (7, 10, 21)),
-    ("a = Cast <to = 6> (x) l = Constant <value = int32 {-1}> ()"
-     " h = Constant <value = int32 {2}> () y = Clip (a, l, h)", "int32[2, 3]", 13,
-     (9, 11)))  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["float", "float16"])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried_everywhere, assert_refuses, assert_writes
+from conversions import assert_becomes, assert_carried_everywhere, assert_writes
 from tables import cases
 
 test_nodes_of_each_step = cases(
@@ -27,12 +27,3 @@ def test_numbers(axis, condition):
     body = f"c = Constant <value = bool[{count}] {{{condition}}}> () y = Compress {axis} (x, c)"
     x = np.array([[1, np.nan, 3], [-0.0, 5, 6], [7, 8, np.inf]], np.float32)
     assert_carried_everywhere(body, 11, (10, 8, 7), {"x": x}, "float[3, 3] x", ["graph"])
-
-
-def test_a_condition_from_run_time_is_refused():
-    reason = "the condition of it is computed at run time"
-    assert_refuses("y = Compress <axis = 0> (x, c)", 9, 8, reason, "float[3] x, bool[3] c")
-    constant = "c = Constant <value = bool[3] {1, 0, 1}> () y = Compress <axis = 0> (x, c)"
-    unknown = "a constant condition needs the length that it chooses from, which is not known"
-    assert_refuses(constant, 9, 8, unknown, "float[N, 4] x")
-    assert_refuses(constant, 9, 8, "longer than its data", "float[2, 4] x")

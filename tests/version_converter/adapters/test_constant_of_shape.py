@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from conversions import assert_carried, assert_there_and_back, assert_writes
+from conversions import assert_carried, assert_writes
 from tables import cases
 
 test_nodes_of_each_step = cases(
@@ -15,8 +15,3 @@ def test_constants_of_a_shape(value):
     for sizes in ([2, 3], [0, 2], [1]):
         fed = {"s": np.array(sizes, np.int64)}
         assert_carried(f"y = ConstantOfShape {value} (s)", 9, (8,), fed, f"int64[{len(sizes)}] s")
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("s = Shape (x) y = ConstantOfShape (s)", "float[2, 3]", 13, (8, 20))
-)

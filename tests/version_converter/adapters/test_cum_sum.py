@@ -42,19 +42,6 @@ def test_integers_in_one_axis():
     assert_carried(body, 12, (10, 9, 7), {"x": np.arange(5)}, "int64[N] x")
 
 
-def test_an_axis_from_run_time_is_refused():
-    assert_refuses("y = CumSum (x, a)", 11, 10, "the axis of it is computed", "float[3] x, int64 a")
-
-
-def test_unknown_facts_are_refused():
-    body = "a = Constant <value_int = 0> () y = CumSum (x, a)"
-    assert_refuses(body, 11, 10, "a Scan needs the one element type of input 0, which is not", "x")
-    shaped = "a = Constant <value_int = 0> () v = Reshape (x, s) y = CumSum (v, a)"
-    reason = "a Scan needs the rank of input 0, which is not known; declare its shape"
-    assert_refuses(shaped, 11, 10, reason, "float[3] x, int64[N] s")
-    assert_refuses(body, 11, 10, "a scalar has no axis to add along", "float x")
-
-
 def test_an_axis_without_elements_is_left():
     """onnxruntime runs no Scan along such an axis."""
     body = "a = Constant <value = int64 {0}> () y = CumSum (x, a)"

@@ -3,7 +3,6 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
     known_model,
@@ -36,12 +35,6 @@ def test_a_mask_that_is_used_is_refused():
     for source, target in ((9, 10), (10, 9)):
         assert_writes("y, m = Dropout (x)", source, target, ["Dropout (x)"])
         assert_refuses("m, y = Dropout (x)", source, target, "its mask is used")
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("r = Constant <value_float = 0.25> () y, m = Dropout (x, r)", "float[2, 3]", 13, (7, 11, 22)),
-)
 
 
 def test_a_mask_that_is_read_is_refused():

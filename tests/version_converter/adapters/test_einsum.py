@@ -4,8 +4,6 @@ from conversions import assert_becomes, assert_carried, assert_refuses, convert_
 from straightline import reference
 from tables import table
 
-SIZES = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2, "f": 3}
-
 
 def test_a_product_of_matrices_in_another_order():
     assert_becomes("""12 to 11, float[2, 3, 4] x, float[2, 5, 4] z:
@@ -56,8 +54,9 @@ def test_a_product_of_matrices_in_another_order():
 def test_numbers(equation):
     rng = np.random.default_rng(0)
     terms = equation.replace(" ", "").partition("->")[0].replace("...", "ef").split(",")
+    sizes = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 2, "f": 3}
     feeds = {
-        name: rng.normal(size=[SIZES[label] for label in term])
+        name: rng.normal(size=[sizes[label] for label in term])
         for name, term in zip("xzwu", terms, strict=False)
     }
     signature = ", ".join(

@@ -6,14 +6,11 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_carried_everywhere,
-    assert_refuses,
-    assert_there_and_back,
     converted,
     known_feeds,
     known_model,
 )
 from straightline import convert_version, reference
-from tables import cases
 
 
 def test_floats_are_equal_where_they_do_not_differ_and_are_numbers():
@@ -56,13 +53,6 @@ def test_equality_of_floats_knows_nan_and_infinity() -> None:
     assert found.tolist() == [[False, True, True], [False, False, True]]
 
 
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("a = Cast <to = 3> (x) b = Cast <to = 3> (n) y = Equal (a, b)", "bool[2, 3]", 13, (7, 10)),
-    ("y = Equal (x, n)", "bool[2, 3]", 13, (9, 10, 19)),
-)
-
-
 def test_long_unsigned_integers_are_equal_where_both_halves_are():
     halves = """
         {0}_high = Div ({0}, 4294967296)
@@ -79,8 +69,3 @@ def test_long_unsigned_integers_are_equal_where_both_halves_are():
     x = np.array([0, 1, 2**32, 2**32 + 1, 2**63, 2**63 + 1, 2**64 - 1], np.uint64)
     feeds, signature = {"x": x[:, None], "z": x}, "uint64[M, 1] x, uint64[N] z"
     assert_carried_everywhere("y = Equal (x, z)", 13, (11, 10, 9, 8, 7), feeds, signature)
-
-
-def test_text_is_not_compared_below_opset_19():
-    reason = "is a tensor.string., which Equal does not support in opset 18"
-    assert_refuses("y = Equal (x, z)", 19, 18, reason, "string[2] x, string[2] z")

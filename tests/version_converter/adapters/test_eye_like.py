@@ -21,10 +21,6 @@ def test_numbers(shape, how):
     assert_carried(f"y = EyeLike {how} (x)", 13, (8, 7), {"x": x}, f"float[{shape}] x")
 
 
-def test_its_type_must_be_known():
-    assert_refuses("y = EyeLike (x)", 9, 8, "its element type is the input's, which", "x")
-
-
 def test_shapes_that_are_no_matrix():
     reason = "it supports only matrices"
     for shape in ("3", "2, 3, 4"):

@@ -2,11 +2,8 @@ import numpy as np
 import pytest
 from conversions import (
     assert_carried_everywhere,
-    assert_refuses,
-    assert_there_and_back,
     assert_writes,
 )
-from tables import cases
 
 from targets import fitted, lacking, one_node, operators
 
@@ -15,11 +12,6 @@ def test_a_product_without_a_sum_gets_one_of_zeros():
     signature = "float16[2, 2] x"
     assert_writes("y = Gemm (x, x)", 11, 10, ["Gemm (x, x, [-0.0])"], signature)
     assert_writes("y = Gemm (x, x, x)", 11, 10, ["Gemm (x, x, x)"], signature)
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("y = Gemm (x, v)", "float[2, 2]", 13, (7, 10, 11))
-)
 
 
 @pytest.mark.sample(6)
@@ -31,12 +23,6 @@ def test_integers(element, turned):
     body = f"y = Gemm {f'<{turned}>' if turned else ''} (x, z, b)"
     signature = f"{element}[A, B] x, {element}[C, D] z, {element}[E, F] b"
     assert_carried_everywhere(body, 9, (8, 7), feeds, signature, ["graph"])
-
-
-def test_factors_of_integers_are_refused():
-    signature = "int64[2, 2] x, int64[2, 2] z, int64[2] b"
-    reason = "factors of integers other than 1 have no agreed meaning"
-    assert_refuses("y = Gemm <alpha = 0.5> (x, z, b)", 9, 8, reason, signature)
 
 
 def test_floats_are_left_alone():

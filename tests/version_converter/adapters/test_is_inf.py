@@ -2,8 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conversions import assert_becomes, assert_carried, assert_refuses, assert_there_and_back
-from tables import cases
+from conversions import assert_becomes, assert_carried
 
 
 def test_values_beyond_the_largest_number_are_infinite():
@@ -27,13 +26,3 @@ def test_infinities(signs, type_):
     x = np.array([np.nan, 0, 1e30, largest, -largest, np.inf, -np.inf], dtype)
     how = f"<detect_positive = {signs[0]}, detect_negative = {signs[1]}>"
     assert_carried(f"y = IsInf {how} (x)", 10, (9,), {"x": x}, f"{type_}[7] x")
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("y = IsInf <detect_negative = 0> (x)", "bool[2, 3]", 10, (9, 8))
-)
-
-
-def test_the_type_must_be_known():
-    reason = "IsInf needs the one element type of input 0, which is not known; declare it"
-    assert_refuses("y = IsInf (x)", 10, 9, reason, "x")

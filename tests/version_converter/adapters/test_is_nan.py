@@ -3,11 +3,8 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried,
-    assert_refuses,
-    assert_there_and_back,
     assert_writes,
 )
-from tables import cases
 
 
 def test_comparisons_that_find_nan():
@@ -23,14 +20,6 @@ def test_nans(dtype):
     x = np.array([np.nan, 0.0, -0.0, 0.5, 1.0, -3, np.inf, -np.inf], dtype)
     type_ = {2: "float16", 4: "float", 8: "double"}[x.itemsize]
     assert_carried("y = IsNaN (x)", 9, (8,), {"x": x}, f"{type_}[8] x")
-
-
-test_there_and_back = cases(assert_there_and_back, ("y = IsNaN (x)", "bool[2, 3]", 13, (7, 8)))
-
-
-def test_the_type_must_be_known():
-    reason = "IsNaN needs the one element type of input 0, which is not known; declare it"
-    assert_refuses("y = IsNaN (x)", 9, 8, reason, "x")
 
 
 def test_floats_of_8_bits_are_tested_as_floats():

@@ -4,12 +4,10 @@ import pytest
 from conversions import (
     assert_becomes,
     assert_carried_everywhere,
-    assert_there_and_back,
     converted,
     model,
 )
 from straightline import convert_version, reference
-from tables import cases
 
 
 def test_integers_are_compared_as_doubles():
@@ -100,9 +98,3 @@ def test_comparisons_of_empty_tensors(shape):
 def test_comparisons_of_integers_by_way_of_doubles(op_type, type_):
     found = converted(f"y = {op_type} (x, x)", 9, 8, f"{type_}[2] x")
     assert found == ["Cast <to = 11> (x)"] * 2 + [f"{op_type} (y_cast, y_cast_1)"]
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("a = Cast <to = 6> (x) b = Cast <to = 6> (n) y = Less (a, b)", "bool[2, 3]", 13, (7, 8)),
-)

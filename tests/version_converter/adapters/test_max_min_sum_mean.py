@@ -7,11 +7,9 @@ from conversions import (
     assert_carried,
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
 )
-from tables import cases
 
 
 @pytest.mark.parametrize("op_type", ["Sum", "Mean", "Max", "Min"])
@@ -78,11 +76,6 @@ def test_extremes_of_inputs_of_any_rank_are_refused_in_opset_7(op_type):
         assert_refuses(f"y = {op_type} (x, z)", 8, 7, reason, signature)
 
 
-def test_long_forms_of_sums_are_refused():
-    reason = "opset 7 does not broadcast here, and the shapes are not known to be equal"
-    assert_refuses("y = Mean (x, z)", 8, 7, reason, "x, z")
-
-
 def test_extremes_of_integers_are_choices():
     assert_becomes("""12 to 11, int32[2] x, int32[2] z, int32[1] w: y = Max (x, z, w) =>
         more = Greater (x, z)
@@ -105,9 +98,3 @@ def test_extremes_of_integers(op_type, inputs):
     floats = signature.replace("int32", "float")
     wanted = [f"{op_type} ({inputs})"]
     assert converted(f"y = {op_type} ({inputs})", 12, 11, floats) == wanted
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("a = Cast <to = 7> (x) b = Cast <to = 7> (n) y = Max (a, b)", "int64[2, 3]", 13, (9, 11)),
-)

@@ -5,10 +5,8 @@ from conversions import (
     assert_carried,
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
 )
-from tables import cases
 
 
 def test_the_rest_of_a_division_gets_the_sign_of_the_divisor():
@@ -78,15 +76,3 @@ def test_remainders_of_floats_are_refused_before_opset_28():
     assert_writes("y = Mod <fmod = 1> (x, x)", 28, 27, ["Mod <fmod = 1> (x, x)"])
     for type_ in ("int8", "uint8", "int64"):
         assert_writes("y = Mod (x, x)", 28, 27, ["Mod (x, x)"], f"{type_}[2] x")
-
-
-def test_remainders_are_those_of_the_data():
-    signature = "float[2] x, float[2] z"
-    assert_refuses("y = Mod (x, z)", 28, 27, "fmod = 0 supports only integers", signature)
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("a = Cast <to = 7> (x) t = Constant <value_int = 3> () y = Mod (a, t)", "int64[2, 3]", 13,
-     (9,))
-)  # fmt: skip

@@ -1,7 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import assert_carried, assert_carried_everywhere, assert_refuses
+from conversions import assert_carried, assert_carried_everywhere
 from harness import as_model, assert_equal_outputs, assert_same_text, op_types
 from straightline import convert_version
 from tables import table
@@ -74,14 +74,6 @@ def test_numbers(shape, known, element, fill):
     feeds = {"x": x.astype("float32" if element == "float" else element)}
     signature = f"{element}[{sizes}] x"
     assert_carried_everywhere("y = NonZero (x)", 9, (8, 7), feeds, signature, ["graph"])
-
-
-def test_refused_forms():
-    assert_refuses("y = NonZero (x)", 9, 8, "of a scalar has no agreed meaning", "float x")
-    shaped = "v = Reshape (x, s) y = NonZero (v)"
-    unknown = "float[4] x, int64[K] s"
-    reason = "only of a vector without zeros.*NonZero before opset 9 needs the rank"
-    assert_refuses(shaped, 9, 8, reason, unknown)
 
 
 def positions(fill, kind, steps):

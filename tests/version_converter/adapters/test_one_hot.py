@@ -58,11 +58,6 @@ def test_indices_that_are_not_negative_stay():
     assert_refuses(f"y = {plain}", 11, 10, reason, "int8[2] i, int64 d, float[2] v")
 
 
-def test_the_type_of_an_index_must_be_known():
-    reason = "an index that may be negative needs the one element type of input 0, which is not"
-    assert_refuses("y = OneHot (x, d, v)", 11, 10, reason, "x, int64 d, float[2] v")
-
-
 def test_a_choice_by_the_number_of_the_class():
     assert_becomes("""9 to 8, int32[2] i, float[2] v:
         d = Constant <value = int64 {3}> () y = OneHot <axis = 0> (i, d, v) =>
@@ -132,12 +127,3 @@ def test_sizes_have_one_class_each():
         "s = Shape (x) y = OneHot (s, d, v)", 9, 8, "float[2, 3] x, int64 d, float[2] v"
     )
     assert not any(line.startswith("Or") for line in lines)
-
-
-def test_classes_of_what_may_be_no_whole_number_are_refused():
-    reason = "an index of type float32 may not be a whole number"
-    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "float[2] i, int64 d, float[2] v")
-    reason = "the axis of the classes needs the rank of input 0"
-    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "int64[] i, int64 d, float[2] v")
-    reason = "a comparison with each class needs the one element type of input 0"
-    assert_refuses("y = OneHot (i, d, v)", 9, 8, reason, "i, int64 d, float[2] v")

@@ -5,7 +5,6 @@ from conversions import (
     assert_carried,
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     convert_version,
     model,
@@ -49,12 +48,6 @@ def test_pads_of_some_axes(axes, known):
     assert_carried(body, 18, (17, 13) if known else (17, 16), fed, signature)
     if known:
         assert_carried(body, 18, (10,), fed, signature)
-
-
-def test_pads_of_some_axes_need_the_rank():
-    body = "a = Constant <value_ints = [0]> () y = Pad (x, p, , a)"
-    assert_refuses(body, 18, 17, "'axes' needs the rank", "x, int64[2] p")
-    assert_refuses("y = Pad (x, p, , a)", 18, 17, "'axes'", "float[2] x, int64[2] p, int64[1] a")
 
 
 def test_padding_that_goes_around_is_gathered():
@@ -103,14 +96,6 @@ def test_wrapping_pads_are_refused():
         assert_refuses(f"p = Constant <value_ints = {pads}> () {wrap}", 19, 18, why, signature)
 
 
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad (x, p)", "float[3, 4]", 13, (7, 10, 19)),
-    ("p = Constant <value_ints = [1, 0]> () a = Constant <value_ints = [-1]> ()"
-     " y = Pad (x, p, , a)", "float[2, 4]", 18, (7, 13, 17, 21)),
-)  # fmt: skip
-
-
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("pads", [[1, 0, 2, 1], [-1, 1, 0, -2], [0, 0, 0, 0], [0, 3, 0, 0]])
 @pytest.mark.parametrize("value", ["", ", v"])
@@ -134,16 +119,3 @@ def test_only_what_may_be_padded_gets_blocks():
         sizes = Concat <axis = 0> (height, count)
         block = Expand (0.0, sizes)
         y = Concat <axis = 1> (x, block)""")
-
-
-def test_other_modes_want_constant_pads():
-    body = 'y = Pad <mode = "edge"> (x, p)'
-    assert_refuses(body, 11, 10, "'edge' with run-time pads", "float[2, 3] x, int64[4] p")
-
-
-def test_pads_at_run_time_need_a_type():
-    reason = "another form: the value needs the one element type of input 0, which is not known; "
-    assert_refuses("y = Pad (x, p)", 11, 10, reason, "x, int64[4] p")
-    reason = "another form: padding by run-time pads needs the rank of input 0, which is not known"
-    body = "v = Reshape (x, s) y = Pad (v, p)"
-    assert_refuses(body, 11, 10, reason, "float[6] x, int64[N] s, int64[4] p")

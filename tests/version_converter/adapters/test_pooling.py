@@ -30,12 +30,6 @@ def test_the_order_of_indices_that_are_not_given():
     assert_refuses(f"z, y = {ordered}", 8, 7, reason, "float[1, 1, 4, 4] x")
 
 
-INSIDE = "ceil_mode = 1, kernel_shape = [3], pads = [1, 1], strides = [2]"
-
-
-OUTSIDE = "ceil_mode = 1, kernel_shape = [2], pads = [0, 1], strides = [3]"
-
-
 @pytest.mark.parametrize(
     ("op_type", "source", "target"),
     [
@@ -45,11 +39,13 @@ OUTSIDE = "ceil_mode = 1, kernel_shape = [2], pads = [0, 1], strides = [3]"
     ],
 )
 def test_last_windows_that_start_in_the_padding_are_refused(op_type, source, target):
-    inside = [f"{op_type} <{INSIDE}> (x)"]
-    assert_writes(f"y = {op_type} <{INSIDE}> (x)", source, target, inside, "float[1, 1, 6] x")
-    body = f"y = {op_type} <{OUTSIDE}> (x)"
+    text = "ceil_mode = 1, kernel_shape = [3], pads = [1, 1], strides = [2]"
+    inside = [f"{op_type} <{text}> (x)"]
+    assert_writes(f"y = {op_type} <{text}> (x)", source, target, inside, "float[1, 1, 6] x")
+    outside = "ceil_mode = 1, kernel_shape = [2], pads = [0, 1], strides = [3]"
+    body = f"y = {op_type} <{outside}> (x)"
     if op_type != "AveragePool" and 18 in (source, target):
-        assert_writes(body, source, target, [f"{op_type} <{OUTSIDE}> (x)"], "float[1, 1, N] x")
+        assert_writes(body, source, target, [f"{op_type} <{outside}> (x)"], "float[1, 1, N] x")
     else:
         reason = f"may count windows in another way in opset {target}"
         assert_refuses(body, source, target, reason, "float[1, 1, N] x")

@@ -4,10 +4,9 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_refuses,
-    assert_there_and_back,
     converted,
 )
-from tables import cases, table
+from tables import table
 
 
 def test_exponents_are_written_in_the_type_of_the_base():
@@ -27,12 +26,6 @@ def test_exponents_get_the_type_of_the_base():
     assert converted("y = Pow (x, x)", 12, 11) == ["Pow (x, x)"]
     reason = "the exponent .of another type than the base"
     assert_refuses("y = Pow (x, e)", 12, 11, reason, "float[2] x, int32[2] e")
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("e = Constant <value_ints = [2]> () y = Pow (x, e)", "float[2, 3]", 13, (7, 11)),
-)
 
 
 @table(
@@ -55,8 +48,3 @@ def test_exponents_from_run_time_that_the_base_can_hold(base, exponent, held):
 def test_numbers_of_exponents_from_run_time():
     feeds = {"x": np.array([2.0, -3, 0.5]), "e": np.array([2, 3, -1], np.int32)}
     assert_carried("y = Pow (x, e)", 13, (11, 8), feeds, "double[3] x, int32[3] e")
-
-
-def test_the_type_of_the_exponent_must_be_known():
-    reason = "Pow needs the one element type of input 1, which is not known"
-    assert_refuses("y = Pow (x, e)", 12, 11, reason, "float[3] x, e")

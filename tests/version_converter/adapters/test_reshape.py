@@ -80,22 +80,17 @@ SIZES = """
 HEADS = SIZES + "heads = Mul (n, four) h = Concat <axis = 0> (heads, t, six) "
 JOINED = HEADS + "y = Reshape <allowzero = 1> (x, h)"
 SPLIT = HEADS + "j = Reshape <allowzero = 1> (x, h) s = Concat <axis = 0> (n, four, t, six) "
-ALIGNED = {
-    "float[N, 1, T, 6] x": (
-        SIZES
+
+
+@table(
+    ("float[N, 1, T, 6] x", SIZES
         + f"two = Constant <value_ints = [2]> () s = Concat <axis = 0> (n, t, rest, two) {NODE}",
-        ["Reshape (x, [0, 1, 0, 3, 2])", "Squeeze (y_reshaped, [1])"],
-    ),
-    "float[N, 4, T, 6] x": (JOINED,
+     ["Reshape (x, [0, 1, 0, 3, 2])", "Squeeze (y_reshaped, [1])"]),
+    ("float[N, 4, T, 6] x", JOINED,
      ["Concat <axis = 0> (h, [1])", "Gather <axis = 0> (y_pool, [0, 3, 1, 2])"]),
-    "float[N, 4, T, 6] x ": (SPLIT + "y = Reshape <allowzero = 1> (j, s)",
-     ["Unsqueeze (j, [1])", "Reshape (y_Unsqueeze, s)"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("signature", ALIGNED)
-def test_sizes_that_may_be_zero_stand_at_the_places_of_the_inputs(signature):
-    body, after = ALIGNED[signature]
+    ("float[N, 4, T, 6] x ", SPLIT + "y = Reshape <allowzero = 1> (j, s)",
+     ["Unsqueeze (j, [1])", "Reshape (y_Unsqueeze, s)"]))  # fmt: skip
+def test_sizes_that_may_be_zero_stand_at_the_places_of_the_inputs(signature, body, after):
     nodes = converted(body, 15, 13, signature)
     assert "Slice" not in " ".join(nodes[-4:])
     assert [n for n in nodes if n in after] == after

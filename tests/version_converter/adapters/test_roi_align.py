@@ -5,8 +5,6 @@ from harness import as_model
 from sessions import open_session
 from straightline import convert_version
 
-ROIS = "float[1, 1, 6, 6] x, float[1, 4] r, int64[1] b"
-
 
 def test_half_pixels_of_roi_align():
     mode = 'coordinate_transformation_mode = "output_half_pixel"'
@@ -14,15 +12,16 @@ def test_half_pixels_of_roi_align():
         "RoiAlign <output_width = 2> (x, r, b)",
         f"RoiAlign <{mode}, output_width = 2> (x, r, b)",
     )
-    assert_writes(f"y = {new}", 16, 15, [old], ROIS)
-    assert_writes(f"y = {old}", 15, 16, [new.replace('"', "")], ROIS)
+    rois = "float[1, 1, 6, 6] x, float[1, 4] r, int64[1] b"
+    assert_writes(f"y = {new}", 16, 15, [old], rois)
+    assert_writes(f"y = {old}", 15, 16, [new.replace('"', "")], rois)
     reason = "with 'half_pixel', the size of a region of it is computed at run time"
-    assert_refuses(f"y = {old}", 16, 15, reason, ROIS)
+    assert_refuses(f"y = {old}", 16, 15, reason, rois)
     other = old.replace("<", '<coordinate_transformation_mode = "other", ')
-    assert_refuses(f"y = {other}", 16, 15, "there is no coordinate_transformation_mode", ROIS)
+    assert_refuses(f"y = {other}", 16, 15, "there is no coordinate_transformation_mode", rois)
     small = f"r = Constant <value = float[1, 4] {{0, 0, 3, 0.5}}> () y = {old}"
     reason = "a region is smaller than a pixel, or no scale above 0"
-    assert_refuses(small, 16, 15, reason, ROIS.replace(", float[1, 4] r", ""))
+    assert_refuses(small, 16, 15, reason, rois.replace(", float[1, 4] r", ""))
 
 
 @pytest.mark.sample(5)

@@ -246,12 +246,3 @@ def test_no_update_below_opset_9(shape):
     signature = "float[A, B] x, int64[K, L] i, float[K, L] u"
     after = convert_version(model("y = Scatter (x, i, u)", 9, signature), 8)
     np.testing.assert_array_equal(open_session(after).run(None, feeds)[0], feeds["x"])
-
-
-def test_refused_scatters_below_opset_9():
-    body = "y = Scatter (x, i, u)"
-    shaped = "v = Reshape (x, s) y = Scatter (v, i, u)"
-    signature = "float[6] x, int64[K] s, int64[1, 3] i, float[1, 3] u"
-    assert_refuses(shaped, 9, 8, "Scatter before opset 9 needs the rank of input 0", signature)
-    known = f"i = Constant <value = int64[1, 1] {{2}}> () {body}"
-    assert_refuses(known, 9, 8, "an index of it is out of range", "float[2, 3] x, float[1, 1] u")

@@ -1,6 +1,6 @@
 import numpy as np
-from conversions import assert_becomes, assert_carried, assert_there_and_back, converted
-from tables import cases, table
+from conversions import assert_becomes, assert_carried, converted
+from tables import table
 
 
 def test_a_part_of_a_shape_is_a_slice_of_all_of_it():
@@ -18,8 +18,3 @@ def test_parts_of_a_shape(how):
     assert_carried(f"y = Shape <{how}> (x)", 15, (14, 13, 9), fed, "float[A, B, C] x")
     if how == "start = 0":
         assert converted(f"y = Shape <{how}> (x)", 15, 14) == ["Shape (x)"]
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("y = Shape <start = 1> (x)", "int64[1]", 15, (13, 14, 9, 21))
-)

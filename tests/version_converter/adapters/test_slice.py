@@ -8,7 +8,6 @@ from conversions import (
     assert_carried,
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
     model,
@@ -134,17 +133,6 @@ def test_axes_of_a_slice_are_counted_from_the_front():
     assert line == "Slice (x, b, e, [1, 0])"
 
 
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y = Slice <axes = [1], starts = [-2], ends = [9]> (x)", "float[2, 2]", 9, (7, 10, 13)),
-    ("s = Constant <value_ints = [5]> () e = Constant <value_ints = [-9]> ()"
-     " a = Constant <value_ints = [-1]> () t = Constant <value_ints = [-2]> ()"
-     " y = Slice (x, s, e, a, t)", "float[2, 2]", 13, (9, 10, 21)),
-    ("h = Shape (x) s = Constant <value_ints = [1]> () z = Constant <value_ints = [0]> ()"
-     " t = Constant <value_ints = [2]> () e = Slice (h, s, t, z) y = Slice (x, z, e, s)",
-     "float[2, N]", 13, (9, 10, 21)))  # fmt: skip
-
-
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("type_", ["int64", "int32"])
 @pytest.mark.parametrize(
@@ -160,9 +148,3 @@ def test_axes_from_run_time(type_, axes, starts, ends, steps):
         signature = f"float[{sizes}] x" + "".join(f", {type_}[K] {name}" for name in given)
         body = f"y = Slice (x, {', '.join(given)})"
         assert_carried_everywhere(body, 13, (10, 9, 7), feeds, signature, ("graph", "function"))
-
-
-def test_axes_from_run_time_need_the_rank():
-    reason = "a Slice along run-time axes needs the rank of input 0, which is not known"
-    signature = "float[] x, int64[1] s, int64[1] e, int64[1] a"
-    assert_refuses("y = Slice (x, s, e, a)", 11, 10, reason, signature)

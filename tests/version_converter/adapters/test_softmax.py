@@ -4,7 +4,6 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
 )
@@ -54,15 +53,6 @@ def test_the_last_axis_needs_nothing(op_type):
     assert converted(f"y = {last.format(-1)}", 13, 12, "x") == [last.format(-1)]
     reason = "an axis that may not be the last needs the rank"
     assert_refuses(f"y = {last.format(1)}", 13, 12, reason, "x")
-
-
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y = Softmax <axis = 0> (x)", "float[2, 3]", 13, (7, 11, 12, 21)),
-    ("y = Softmax <axis = 0> (x)", "float[2, 3]", 11, (7, 13, 21)),
-    ("y = LogSoftmax (x)", "float[2, 3]", 11, (7, 10, 13)),
-    ("y = Hardmax <axis = 0> (x)", "float[2, 3]", 13, (7, 12)),
-)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

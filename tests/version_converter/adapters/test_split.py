@@ -4,8 +4,6 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_carried_everywhere,
-    assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
 )
@@ -62,13 +60,6 @@ def test_splits_whose_lengths_are_given_say_nothing_of_their_number():
     assert converted(even, 17, 18) == ["Split <axis = 1, num_outputs = 3> (x)"]
 
 
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y, z = Split <axis = 1, num_outputs = 2> (x)", "float[2, 2]", 18, (7, 11, 13, 17)),
-    ("y, z = Split <axis = 0> (x)", "float[1, 3]", 13, (7, 12, 18, 21)),
-)
-
-
 def test_lengths_from_run_time_are_slices():
     assert_becomes("""13 to 12, float[2, 4] x, int64[2] n => y, z: y, z = Split <axis = 1> (x, n) =>
         one = Gather <axis = 0> (n, [0])
@@ -88,8 +79,3 @@ def test_numbers_of_lengths_from_run_time(lengths, axis, index):
     body = f"{', '.join(names)} = Split <axis = {axis}> (x, n)"
     feeds = {"x": np.arange(8, dtype=np.float32).reshape(2, 4), "n": np.array(lengths)}
     assert_carried_everywhere(body, 18, (12, 9), feeds, "float[A, B] x, int64[K] n", ["graph"])
-
-
-def test_lengths_that_are_not_one_for_each_output_are_refused():
-    reason = "its lengths are not 2, one for each output"
-    assert_refuses("y, z = Split (x, n)", 13, 12, reason, "float[4] x, int64[3] n")

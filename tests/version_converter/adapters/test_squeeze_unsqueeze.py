@@ -3,7 +3,6 @@ import pytest
 from conversions import (
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
 )
 from tables import cases
@@ -19,11 +18,6 @@ test_nodes_of_each_step = cases(
     ("a = Constant <value_ints = [0]> () y = Unsqueeze (x, a)", 13, 12,
      ["Unsqueeze <axes = [0]> (x)"], "float[2, 3] x"),
     ("y = Squeeze (x)", 13, 12, ["Squeeze (x)"], "float[1, 3] x"))  # fmt: skip
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("y = Squeeze <axes = [0]> (u)", "float[2, 3]", 11, (7, 9, 13, 21))
-)
 
 
 @pytest.mark.sample(3)

@@ -5,7 +5,6 @@ from conversions import (
     assert_becomes,
     assert_carried,
     assert_refuses,
-    assert_there_and_back,
     assert_writes,
     converted,
     model,
@@ -104,30 +103,11 @@ def test_the_smallest_in_any_order():
     ]
 
 
-test_there_and_back = cases(
-    assert_there_and_back,
-    ("y, i = TopK <k = 2> (x)", "float[2, 2]", 9, (7, 10, 11, 24)),
-    ("k = Constant <value_ints = [2]> () y, i = TopK <largest = 0, axis = 1> (x, k)", "float[2, 2]",
-     13, (7, 9, 10, 24)),
-)  # fmt: skip
-
-
 @pytest.mark.parametrize("how", ["", "<axis = 0>", "<largest = 0>"])
 def test_a_count_from_run_time_keeps_the_first_of_all(how):
     x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     body = f"v, i = TopK {how} (x, k) f = Cast <to = 1> (i) y = Add (v, f)"
     assert_carried(body, 11, (10, 9), {"x": x, "k": np.array([2])}, "float[3, 4] x, int64[1] k")
-
-
-def test_a_count_from_run_time_needs_the_length():
-    reason = "needs the length of axis -1"
-    assert_refuses("y, i = TopK (x, k)", 10, 9, reason, "float[3, N] x, int64[1] k")
-
-
-def test_the_type_must_be_known_for_another_order():
-    body = "k = Constant <value_ints = [2]> () y, i = TopK <largest = 0> (x, k)"
-    reason = "another order needs the one element type of input 0, which is not known"
-    assert_refuses(body, 11, 10, reason, "x")
 
 
 @pytest.mark.parametrize("signature", ["float x", "float[3] x", "double[3] x"])

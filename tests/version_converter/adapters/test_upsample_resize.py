@@ -47,7 +47,7 @@ UNEVEN = "z = Constant <value_ints = [1, 1, 4, 5]> () "
 OLD = 'coordinate_transformation_mode = "asymmetric"'
 
 
-TO_OPSET_10 = [
+@table(
     # What is resized, its mode, its places, what comes of it.
     ("", 'mode = "linear", ' + OLD, "x, r, s", ["Resize <mode = linear> (x, s)"]),
     (SIZES, 'mode = "linear", ' + OLD, "x, r, e, z", ["Resize <mode = linear> (x, @)"]),
@@ -61,10 +61,7 @@ TO_OPSET_10 = [
     (UNEVEN, 'mode = "nearest"', "x, r, e, z", "'half_pixel' and nearest_mode"),
     ("", 'mode = "nearest"', "x, r, s", "'half_pixel' and nearest_mode"),
     ("", 'coordinate_transformation_mode = "align_corners", nearest_mode = "floor"', "x, r, e, t",
-     "'align_corners' and nearest_mode = 'floor' does not exist in opset 10")]  # fmt: skip
-
-
-@pytest.mark.parametrize(("before", "how", "inputs", "wanted"), TO_OPSET_10)
+     "'align_corners' and nearest_mode = 'floor' does not exist in opset 10"))  # fmt: skip
 def test_a_resize_goes_to_opset_10_where_pixels_keep_their_places(before, how, inputs, wanted):
     body = f"{before}y = Resize <{how}> ({inputs})"
     signature = "float[1, 1, 2, 2] x, float[8] r, float[4] s, float[0] e, int64[4] t"
@@ -222,12 +219,6 @@ def test_resize_10_places_pixels_as_before() -> None:
         assert convert_version(after, 9).graph.node[0].op_type == "Upsample"
 
 
-def test_places_that_came_later_are_refused():
-    mode = 'coordinate_transformation_mode = "half_pixel_symmetric"'
-    reason = "'half_pixel_symmetric' does not exist in opset 18"
-    assert_refuses(f"y = Resize <{mode}> (x, , s)", 19, 18, reason, "float[2, 3] x, float[2] s")
-
-
 def test_scales_of_an_upsample_are_an_input_from_opset_9_on():
     proto = known_model("y = Upsample <scales = [1.0, 2.0]> (x)", "float[2, 6]", 8)
     onnx.checker.check_model(convert_version(proto, 9), full_check=True)
@@ -238,23 +229,6 @@ def test_axes_that_are_not_there():
         signature = f"float{shape} x, int64[1] t"
         reason = "input 0 has no axis 5"
         assert_refuses("y = Resize <axes = [5]> (x, , , t)", 18, 17, reason, signature)
-
-
-def test_scales_of_some_axes():
-    some = "s = Constant <value_floats = [2.0]> ()"
-    by_scale = "y = Resize <axes = [1]> (x, , s)"
-    reason = "'axes' needs the rank of input 0, which is not known; declare its shape"
-    assert_refuses(f"{some} {by_scale}", 18, 17, reason, "x")
-    reason = "input 'scales' of it is computed at run time.* depends on input 's'; decided by data"
-    assert_refuses(by_scale, 18, 17, reason, "float[2, 3] x, float[A] s")
-    crop = (
-        'y = Resize <axes = [1], coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)'
-    )
-    reason = "input 'roi' of it is computed at run time, and opset 17 requires it constant"
-    assert_refuses(f"{some} {crop}", 18, 17, reason, "float[2, 3] x, float[A] r")
-    by_size = "y = Resize <axes = [1]> (x, , , t)"
-    reason = "input 'sizes' of it is computed at run time, and opset 17 requires it constant"
-    assert_refuses(by_size, 18, 17, reason, "float[2, 3] x, int64[A] t")
 
 
 @pytest.mark.sample(5)

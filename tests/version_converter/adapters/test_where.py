@@ -4,9 +4,7 @@ from conversions import (
     assert_carried,
     assert_carried_everywhere,
     assert_refuses,
-    assert_there_and_back,
 )
-from tables import cases
 
 
 def test_both_tensors_are_laid_end_to_end():
@@ -67,8 +65,3 @@ def test_choices_are_gathered_in_opset_8():
         x, z = np.arange(3).astype(dtype), np.arange(6, 12).reshape(2, 3).astype(dtype)
         signature = f"bool[2, 1] c, {type_}[3] x, {type_}[2, 3] z"
         assert_carried("y = Where (c, x, z)", 9, (8,), {"c": c, "x": x, "z": z}, signature)
-
-
-test_there_and_back = cases(
-    assert_there_and_back, ("c = Greater (x, n) y = Where (c, x, n)", "float[2, 3]", 13, (8, 9))
-)

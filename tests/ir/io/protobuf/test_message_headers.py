@@ -23,6 +23,7 @@ from straightline.ir.io.protobuf.message_headers import (
 )
 from straightline.ir.io.protobuf.node_bytes import to_bytes
 from straightline.ir.model import FunctionName
+from tables import table
 
 
 def function(domain: str = "own") -> onnx.FunctionProto:
@@ -136,28 +137,26 @@ MODEL = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
     }
     <domain: "local", opset_import: ["": 21]> F (v) => (z) { z = Abs (v) }"""
 
-PLACES = {
-    "model": lambda m: m,
-    "graph": lambda m: m.graph,
-    "node": lambda m: m.graph.node[0],
-    "node with a body": lambda m: m.graph.node[1],
-    "body": lambda m: m.graph.node[1].attribute[0].g,
-    "node of a body": lambda m: m.graph.node[1].attribute[0].g.node[0],
-    "function": lambda m: m.functions[0],
-    "node of a function": lambda m: m.functions[0].node[0],
-    "initializer": lambda m: m.graph.initializer[0],
-    "input": lambda m: m.graph.input[0],
-    "attribute": lambda m: m.graph.node[1].attribute[0],
-}
 
-
-@pytest.mark.parametrize("place", PLACES)
-def test_they_come_back(place):
+@table(
+    ("model", lambda m: m),
+    ("graph", lambda m: m.graph),
+    ("node", lambda m: m.graph.node[0]),
+    ("node with a body", lambda m: m.graph.node[1]),
+    ("body", lambda m: m.graph.node[1].attribute[0].g),
+    ("node of a body", lambda m: m.graph.node[1].attribute[0].g.node[0]),
+    ("function", lambda m: m.functions[0]),
+    ("node of a function", lambda m: m.functions[0].node[0]),
+    ("initializer", lambda m: m.graph.initializer[0]),
+    ("input", lambda m: m.graph.input[0]),
+    ("attribute", lambda m: m.graph.node[1].attribute[0]),
+)
+def test_they_come_back(place, call):
     proto = onnx.parser.parse_model(MODEL)
-    PLACES[place](proto).MergeFromString(FIELDS)
+    call(proto).MergeFromString(FIELDS)
     assert FIELDS in proto.SerializeToString()
     back = ir.to_proto(ir.load(proto))
-    assert encode(UnknownFieldSet(PLACES[place](back))) == FIELDS
+    assert encode(UnknownFieldSet(call(back))) == FIELDS
 
 
 def test_a_rewrite_keeps_those_of_what_stays():

@@ -12,13 +12,13 @@ def numbers(*shape):
 
 
 INPUTS = "float[2, N, 1] x, float[2, 6, 1] w, float[2, 6, 2] r, float[2, 12] b, float[2, N, 2] h0"
-SHAPES = {"w": (2, 6, 1), "r": (2, 6, 2), "b": (2, 12)}
 
 
 @pytest.mark.parametrize("before", [0, 1])
 def test_weights_of_run_time_are_cut_once(before):
     node = f'GRU <direction = "bidirectional", linear_before_reset = {before}> (x, w, r, b, , h0)'
-    feed = {name: numbers(*shape) for name, shape in SHAPES.items()}
+    shapes = {"w": (2, 6, 1), "r": (2, 6, 2), "b": (2, 12)}
+    feed = {name: numbers(*shape) for name, shape in shapes.items()}
     feeds = [feed | {"x": numbers(2, n, 1), "h0": numbers(2, n, 2)} for n in (1, 3)]
     for opset in (7, 17):
         used = assert_expands(one_layer(node, INPUTS, opset), *feeds)

@@ -6,6 +6,7 @@ from counting import assert_linear
 from harness import as_model, assert_same_text, run_passes
 from straightline.passes import HoistInvariants, RaiseRecurrences, VectorizeLoops
 from straightline.passes.recurrences.recognize.cell_emission import TESTED_ULPS
+from tables import table
 
 RNG = np.random.default_rng(6)
 
@@ -179,11 +180,10 @@ def test_a_gru_by_separate_gates():
             rh = Mul (r, h) c1 = MatMul (e, wn) c2 = MatMul (rh, un) c3 = Add (c1, c2)
             c4 = Add (c3, bn) n = Tanh (c4)
             d = Sub (n, h) d2 = Mul (z, d) h2 = Add (h, d2) out = Identity (h2) }}> (h0, x) }}"""
-    shapes = {f"{kind}{gate}": shape for gate in "zrn" for kind, shape in KINDS.items()}
+    kinds = {"w": (3, 4), "u": (4, 4), "b": (4,)}
+    shapes = {f"{kind}{gate}": shape for gate in "zrn" for kind, shape in kinds.items()}
     assert check(with_weights(text, **shapes)) == [("GRU", {})]
 
-
-KINDS = {"w": (3, 4), "u": (4, 4), "b": (4,)}
 
 LSTM_END = """s1 = Sigmoid (f0) s2 = Sigmoid (i0) s3 = Tanh (g0) s4 = Sigmoid (o0)
     k1 = Mul (s1, c) k2 = Mul (s2, s3) c2 = Add (k1, k2) t = Tanh (c2) h2 = Mul (s4, t)
@@ -247,37 +247,33 @@ def test_layers_in_one_loop_and_what_is_made_of_their_states():
     assert check(model) == [("RNN", {}), ("RNN", {"activations": [b"Relu"]})]
 
 
-KEPT = {
-    "it holds Softmax": "q = MatMul (h, u) s = Softmax (q) t = Add (s, e) h2 = Tanh (t)",
-    "with the activation Exp": "q = MatMul (h, u) s = Add (q, e) h2 = Exp (s)",
-    "it adds 'h' times 'b'": "s = Mul (h, b) t = Add (s, e) h2 = Tanh (t)",
-    "is neither an activation nor a blend": "q = MatMul (h, u) s = Tanh (q) h2 = Add (s, h)",
-    "has no reset gate in its candidate": """q = MatMul (h, u) t = Add (q, e) c = Tanh (t)
-        z = Sigmoid (t) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)""",
-    "multiplies it by itself": "n = Tanh (e) p = Mul (h, h) h2 = Add (n, p)",
-    "is broadcast by Add": "q = MatMul (h, u) s = Unsqueeze (q, one1) t = Add (s, q)"
-    " p = ReduceMax <keepdims = 0> (t, zero1) h2 = Tanh (p)",
-    "which depends on it": "s = MatMul (h, h) t = MatMul (s, u) h2 = Tanh (t)",
-    "has one less a Tanh for a gate": """q = MatMul (h, u) t = Add (q, e) z = Tanh (t)
+@table(
+    ("it holds Softmax", "q = MatMul (h, u) s = Softmax (q) t = Add (s, e) h2 = Tanh (t)"),
+    ("with the activation Exp", "q = MatMul (h, u) s = Add (q, e) h2 = Exp (s)"),
+    ("it adds 'h' times 'b'", "s = Mul (h, b) t = Add (s, e) h2 = Tanh (t)"),
+    ("is neither an activation nor a blend", "q = MatMul (h, u) s = Tanh (q) h2 = Add (s, h)"),
+    ("has no reset gate in its candidate", """q = MatMul (h, u) t = Add (q, e) c = Tanh (t)
+        z = Sigmoid (t) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)"""),
+    ("multiplies it by itself", "n = Tanh (e) p = Mul (h, h) h2 = Add (n, p)"),
+    ("is broadcast by Add", "q = MatMul (h, u) s = Unsqueeze (q, one1) t = Add (s, q)"
+    " p = ReduceMax <keepdims = 0> (t, zero1) h2 = Tanh (p)"),
+    ("which depends on it", "s = MatMul (h, h) t = MatMul (s, u) h2 = Tanh (t)"),
+    ("has one less a Tanh for a gate", """q = MatMul (h, u) t = Add (q, e) z = Tanh (t)
         v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h) m = MatMul (rh, u) m2 = Add (m, e)
-        c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)""",
-    "has an update gate by Sigmoid and a reset gate by Tanh": """q = MatMul (h, u) t = Add (q, e)
+        c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)"""),
+    ("has an update gate by Sigmoid and a reset gate by Tanh", """q = MatMul (h, u) t = Add (q, e)
         z = Sigmoid (t) v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h) m = MatMul (rh, u)
-        m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)""",
-    "differs from iteration to iteration": """p = Reshape (e, s44) q = MatMul (h, p)
-        h2 = Tanh (q)""",
-    "adds a number before": "one = Constant <value_float = 1.0> () s = Add (h, one)"
-    " q = MatMul (s, u) h2 = Tanh (q)",
-}
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_bodies_that_are_no_cell(reason):
-    wide = "float[16]" if "s44" in KEPT[reason] else "float[4, 4]"
+        m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)"""),
+    ("differs from iteration to iteration", """p = Reshape (e, s44) q = MatMul (h, p)
+        h2 = Tanh (q)"""),
+    ("adds a number before", "one = Constant <value_float = 1.0> () s = Add (h, one)"
+    " q = MatMul (s, u) h2 = Tanh (q)"))  # fmt: skip
+def test_bodies_that_are_no_cell(reason, nodes):
+    wide = "float[16]" if "s44" in nodes else "float[4, 4]"
     text = f"""g (float[N, {wide[6:-1]}] x, float[4, 4] h0) => (float[4, 4] h1)
         <int64[2] s44 = {{4, 4}}, int64[1] one1 = {{1}}, int64[1] zero1 = {{0}}> {{
         h1 = Scan <num_scan_inputs = 1, body = f (float[4, 4] h, {wide} e) => (float[4, 4] h2) {{
-            {KEPT[reason]} }}> (h0, x) }}"""
+            {nodes} }}> (h0, x) }}"""
     model = with_weights(text, u=(4, 4), w=(4, 4), b=(4,), k=(3, 4, 4))
     result = run_passes(model, RaiseRecurrences())
     assert not result.changed

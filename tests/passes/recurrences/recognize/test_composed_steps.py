@@ -142,17 +142,16 @@ def test_large_states_stay():
 # Truth values -----------------------------------------------------------------------------------
 
 FLAG = "g = Greater (e, nil) k = Less (e, half) "
-TRUTH_VALUES = [
+
+
+@pytest.mark.sample(5)
+@table(
     "t = Not (g) o = And (t, s) s2 = Or (g, o)",
     "t = Not (s) s2 = Xor (g, t)",
     "s2 = Not (s)",
     "t = Xor (s, k) s2 = Or (t, g)",
     "t = And (s, g) u = Or (t, k) v = Equal (u, s) s2 = Or (v, g)",
-]
-
-
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("body", TRUTH_VALUES)
+)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_truth_values(body, is_all):
     text = loop(
@@ -298,27 +297,26 @@ def test_resets_and_bounds_of_integers_are_exact(elem_type, body):
         assert_same(text, result.model, numbers(length) * 100, exact=True, s0=start)
 
 
-RESTS = {
-    "powers": "a = Mul (s, three) b = Add (a, k) s2 = Mod (b, m)",
-    "reset": "a = Mul (s, k) b = Mod (a, m) s2 = Where (g, one, b)",
-    "of what wraps": "v = Cast <to = 7> (e) w = Mul (v, far) a = Mul (s, w) b = Add (a, w)"
-    " s2 = Mod (b, p)",
-    "twice": "a = Mod (s, m) b = Mul (a, k) d = Mod (b, m) f = Add (d, three) s2 = Mod (f, m)",
-    "of two states": "a = Mul (t, three) b = Add (s, a) s2 = Mod (b, m) t2 = Mod (s, m)",
-}
-
-
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("name", RESTS)
-def test_remainders(name):
+@table(
+    ("powers", "a = Mul (s, three) b = Add (a, k) s2 = Mod (b, m)"),
+    ("reset", "a = Mul (s, k) b = Mod (a, m) s2 = Where (g, one, b)"),
+    (
+        "of what wraps",
+        "v = Cast <to = 7> (e) w = Mul (v, far) a = Mul (s, w) b = Add (a, w) s2 = Mod (b, p)",
+    ),
+    ("twice", "a = Mod (s, m) b = Mul (a, k) d = Mod (b, m) f = Add (d, three) s2 = Mod (f, m)"),
+    ("of two states", "a = Mul (t, three) b = Add (s, a) s2 = Mod (b, m) t2 = Mod (s, m)"),
+)
+def test_remainders(name, nodes):
     """A wrapping sum has another remainder, but for a power of 2."""
     numbers_of = (
         "<int64 three = {3}, int64 m = {1000003}, int64 p = {4096}, int64 far = {1125899906842625}"
     )
-    states = "int64[3] s s0; int64[3] t s0" if "t2" in RESTS[name] else "int64[3] s s0"
-    body = f"h = Less (e, nil) g = Less (nil, e) k = Cast <to = 7> (h) {RESTS[name]}"
+    states = "int64[3] s s0; int64[3] t s0" if "t2" in nodes else "int64[3] s s0"
+    body = f"h = Less (e, nil) g = Less (nil, e) k = Cast <to = 7> (h) {nodes}"
     text = loop(f"{body} r = Identity (s2)", states, "int64[3] r")
-    if "t2" in RESTS[name]:
+    if "t2" in nodes:
         text = text.replace(", int64[3] s0, int64[3] s0)", ", int64[3] s0)")
     model = raised(text.replace("<bool yes", f"{numbers_of}, bool yes"), kept=["Scan"])
     text = text.replace("<bool yes", f"{numbers_of}, bool yes")

@@ -123,14 +123,12 @@ def test_places_in_rows(kind, shape):
         reference.run(model, feeds)
 
 
-LOOKED_UP = "table = Constant <value = int64[4] {1, 2, 0, 7}> () g = Greater (e, nil) "
-
-
 @pytest.mark.parametrize("shape", ["", "[3]"])
 @pytest.mark.parametrize("start", ["s0", "zero"])
 def test_places_that_no_run_reaches(shape, start):
     """Column 7 of the table reads beyond it, and fails only for a run that looks there."""
-    body = LOOKED_UP + "a = Gather (table, s) s2 = Where (g, a, s) r = Identity (s)"
+    looked_up = "table = Constant <value = int64[4] {1, 2, 0, 7}> () g = Greater (e, nil) "
+    body = looked_up + "a = Gather (table, s) s2 = Where (g, a, s) r = Identity (s)"
     if not shape:
         body = body.replace("g = Greater (e, nil)", "h = ReduceSum (e, no) g = Greater (h, nil)")
     text = loop(body, f"int64{shape} s {start}", f"int64{shape} r")

@@ -6,6 +6,7 @@ from harness import as_model, assert_keeps, assert_rewrites, op_types, run_in_on
 from straightline import reference
 from straightline.passes import RaiseRecurrences, VectorizeLoops
 from straightline.passes.recurrences.recognize.cell_emission import TESTED_ULPS
+from tables import table
 
 RNG = np.random.default_rng(7)
 SIZES = [(6, 3), (1, 1), (0, 2), (3, 0), (25, 4)]
@@ -243,16 +244,12 @@ def test_a_masked_cell_before_and_after():
     assert_rewrites(RaiseRecurrences(spread_nan=True), text, after, [])
 
 
-KEPT = {
-    "which tells elements of a row apart": ("Where (mask, hn, h)", "bool[B, 4]", ""),
-    "which is not a mask that keeps it": ("Where (mask, hn, e)", "bool[B, 1]", ""),
-    "it holds ReduceSum": ("Where (up, hn, h)", "bool[B, 1]",
-     "s = ReduceSum (h) up = Greater (s, h)")}  # fmt: skip
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_choices_that_are_no_mask(reason):
-    choice, mask, more = KEPT[reason]
+@table(
+    ("which tells elements of a row apart", "Where (mask, hn, h)", "bool[B, 4]", ""),
+    ("which is not a mask that keeps it", "Where (mask, hn, e)", "bool[B, 1]", ""),
+    ("it holds ReduceSum", "Where (up, hn, h)", "bool[B, 1]",
+     "s = ReduceSum (h) up = Greater (s, h)"))  # fmt: skip
+def test_choices_that_are_no_mask(reason, choice, mask, more):
     assert_keeps(RaiseRecurrences(spread_nan=True), scan("RNN", choice, mask, more=more), reason)
 
 

@@ -7,26 +7,25 @@ import pytest
 from cells import HEAD, difference, made_of, raised
 from harness import as_model
 from straightline.passes.recurrences.weights import Unfit
+from tables import table
 
 RNG = np.random.default_rng(1)
-CASES = {
-    "LSTM": ("LSTM", ""),
-    "LSTM with peepholes": ("LSTM", ""),
-    "LSTM with a coupled gate": ("LSTM", ", input_forget = 1"),
-    "LSTM with a coupled gate and peepholes": ("LSTM", ", input_forget = 1"),
-    "GRU": ("GRU", ""),
-    "GRU, reset after": ("GRU", ", linear_before_reset = 1"),
-    "RNN with another activation": ("RNN", ', activations = ["Relu"]'),
-}
 
 
 def numbers(*shape):
     return (RNG.normal(size=shape) * 0.4).astype(np.float32)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_one_step_in_a_loop(case):
-    op_type, attributes = CASES[case]
+@table(
+    ("LSTM", "LSTM", ""),
+    ("LSTM with peepholes", "LSTM", ""),
+    ("LSTM with a coupled gate", "LSTM", ", input_forget = 1"),
+    ("LSTM with a coupled gate and peepholes", "LSTM", ", input_forget = 1"),
+    ("GRU", "GRU", ""),
+    ("GRU, reset after", "GRU", ", linear_before_reset = 1"),
+    ("RNN with another activation", "RNN", ', activations = ["Relu"]'),
+)
+def test_one_step_in_a_loop(case, op_type, attributes):
     states = ["h", "c"] if op_type == "LSTM" else ["h"]
 
     def each(text):
@@ -58,17 +57,14 @@ def test_one_step_in_a_loop(case):
         assert difference(model, after, feed) <= most or iterations * batch == 0
 
 
-REFUSED = {
-    "which is not one plain step": 'direction = "reverse"',
-    "which has the activation Swish": 'activations = ["Swish"]',
-    "which omits parameters of Affine": 'activations = ["Affine"]',
-}
-
-
-@pytest.mark.parametrize("reason", REFUSED)
-def test_refused_steps(reason):
+@table(
+    ("which is not one plain step", 'direction = "reverse"'),
+    ("which has the activation Swish", 'activations = ["Swish"]'),
+    ("which omits parameters of Affine", 'activations = ["Affine"]'),
+)
+def test_refused_steps(reason, text):
     body = f"""zero = Constant <value_ints = [0]> () hu = Unsqueeze (h, zero)
-        eu = Unsqueeze (e, zero) all, hn = RNN <hidden_size = 4, {REFUSED[reason]}>
+        eu = Unsqueeze (e, zero) all, hn = RNN <hidden_size = 4, {text}>
         (eu, w, w, "", "", hu) h2 = Squeeze (hn, zero)"""
     with pytest.raises(Unfit, match=reason):
         made_of(body, w=np.zeros((1, 4, 4)))

@@ -7,6 +7,7 @@ from harness import HEAD, as_model, assert_keeps, run_in_onnxruntime
 from loops import op_types
 from straightline import ir, reference
 from straightline.passes import PassContext, RaiseRecurrences, parse_pipeline, straighten
+from tables import table
 
 KEPT = {
     "carries nothing that an operator could compute": """
@@ -104,21 +105,18 @@ def test_a_rounding_form_is_offered(what, length):
     assert not followed.kept and what in followed.remarks[-1].reason
 
 
-EXACT = {
-    "CumSum": accumulated("Add (a, e)", "N"),
-    "CumSum of integers": accumulated("Sub (a, e)", "N", "int64"),
-    "ReduceMax": accumulated("Max (a, e)", "N", given="e"),
-    "ReduceMin": accumulated("And (a, e)", "N", "bool", given="e"),
-    "Max in steps of doubling distance": accumulated("Max (a, e)", "N"),
-    "Or in steps of doubling distance": accumulated("Or (a, e)", "N", "bool"),
-}
-
-
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("what", EXACT)
+@table(
+    ("CumSum", accumulated("Add (a, e)", "N")),
+    ("CumSum of integers", accumulated("Sub (a, e)", "N", "int64")),
+    ("ReduceMax", accumulated("Max (a, e)", "N", given="e")),
+    ("ReduceMin", accumulated("And (a, e)", "N", "bool", given="e")),
+    ("Max in steps of doubling distance", accumulated("Max (a, e)", "N")),
+    ("Or in steps of doubling distance", accumulated("Or (a, e)", "N", "bool")),
+)
 @pytest.mark.parametrize("length", ["N", "200"])
-def test_an_exact_form_is_raised_by_default(what, length):
-    text = EXACT[what].replace("[N", f"[{length}")
+def test_an_exact_form_is_raised_by_default(what, case, length):
+    text = case.replace("[N", f"[{length}")
     result = straighten().run(as_model(text))
     assert not set(op_types(result.model.graph)) & {"Loop", "Scan"} and not result.kept
     said, *cost = result.remarks[-1].reason.parts
@@ -174,19 +172,17 @@ def test_an_offer_is_taken_back():
     assert context.with_offer(node, "kept") == "kept"
 
 
-STEPS = {
-    "Max": ("float", 144),
-    "Min": ("int64", 144),
-    "Mul": ("int64", 133),
-    "Add": ("uint8", 133),
-}
-
-
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", STEPS)
+@table(
+    ("Max", "float", 144),
+    ("Min", "int64", 144),
+    ("Mul", "int64", 133),
+    ("Add", "uint8", 133),
+)
 @pytest.mark.parametrize("straight", [True, False])
-def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(kind, straight):
-    elem_type, most = STEPS[kind]
+def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(
+    kind, elem_type, most, straight
+):
     model = as_model(accumulated(f"{kind} (a, e)", "N", elem_type))
     result = straighten(straight=straight).run(model)
     graph = result.model.graph

@@ -273,32 +273,29 @@ def test_broadcast_terms():
             assert_same(text, model, {"s": numbers(2, width), "x": numbers(iterations, width)})
 
 
-KEPT = {
-    "may change its shape": """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
+@table(
+    ("may change its shape", """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
         bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
-            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }""",
-    "k' multiplies it by itself": scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(
+            c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""),
+    ("k' multiplies it by itself",
+     scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(
         HEAD
-    ),
-    "steps of doubling distance pay for states of at most 256 bytes": """
+    )),
+    ("steps of doubling distance pay for states of at most 256 bytes", """
         g (float[65] s, float[N, 65] x) => (float[N, 65] z) { y, z = Scan <num_scan_inputs = 1,
             body = b (float[65] a, float[65] e) => (float[65] r, float[65] q) {
-                r = Max (a, e) q = Neg (r) }> (s, x) }""",
-    "r' multiplies it by itself": scan("r = Mul (a, a)").removeprefix(HEAD),
-    "powers of its factor may overflow": scan(
+                r = Max (a, e) q = Neg (r) }> (s, x) }"""),
+    ("r' multiplies it by itself", scan("r = Mul (a, a)").removeprefix(HEAD)),
+    ("powers of its factor may overflow", scan(
         "k = Sub (e, a) h = Sub (k, a) r = Max (h, e)"
-    ).removeprefix(HEAD),
-    "powers of its factors may overflow": """g (float[3] s, float[N, 3] x) => (float[3] y) {
+    ).removeprefix(HEAD)),
+    ("powers of its factors may overflow", """g (float[3] s, float[N, 3] x) => (float[3] y) {
         y, t = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] f, float[3] e)
             => (float[3] r, float[3] u) { r = Add (f, f) u = Add (e, a) }>
-            (s, s, x) }""",
-}
-
-
-@pytest.mark.parametrize("reason", KEPT)
-def test_kept_reductions_and_their_reasons(reason):
-    assert_keeps(RaiseRecurrences(), KEPT[reason], reason)
+            (s, s, x) }"""))  # fmt: skip
+def test_kept_reductions_and_their_reasons(reason, case):
+    assert_keeps(RaiseRecurrences(), case, reason)
 
 
 def test_too_large_for_its_budget():
@@ -393,20 +390,18 @@ def test_windows_that_the_end_cuts_short(reduction, kind):
 # Rows that replace the state ---------------------------------------------------------------------
 
 WHOLE = "t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil)"
-WHERE = {
-    "the last index": ("int64 w w0", f"{WHOLE} w2 = Where (g, i, w)", {"w0": np.array(-1)}),
-    "where it is false": ("int64 w w0", f"{WHOLE} w2 = Where (g, w, i)", {"w0": np.array(-1)}),
-    "a row": ("float[3] w w0", f"{WHOLE} w2 = Where (g, e, w)", {"w0": recurred.numbers(1)[0]}),
-    "a constant": ("float w w0", f"{WHOLE} w2 = Where (g, half, w)",
+
+
+@table(
+    ("the last index", "int64 w w0", f"{WHOLE} w2 = Where (g, i, w)", {"w0": np.array(-1)}),
+    ("where it is false", "int64 w w0", f"{WHOLE} w2 = Where (g, w, i)", {"w0": np.array(-1)}),
+    ("a row", "float[3] w w0", f"{WHOLE} w2 = Where (g, e, w)", {"w0": recurred.numbers(1)[0]}),
+    ("a constant", "float w w0", f"{WHOLE} w2 = Where (g, half, w)",
      {"w0": np.array(3, np.float32)}),
-    "elements": ("float[3] w w0", "g = Less (e, nil) w2 = Where (g, e, w)",
-     {"w0": recurred.numbers(1)[0]})}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WHERE)
+    ("elements", "float[3] w w0", "g = Less (e, nil) w2 = Where (g, e, w)",
+     {"w0": recurred.numbers(1)[0]}))  # fmt: skip
 @pytest.mark.parametrize("is_all", [True, False])
-def test_the_last_value_that_replaced_a_state(case, is_all):
-    state, body, fed = WHERE[case]
+def test_the_last_value_that_replaced_a_state(case, state, body, fed, is_all):
     kind = state.split()[0]
     text = recurred.loop(
         body + (" r = Identity (w2) u = Identity (w)" if is_all else ""),

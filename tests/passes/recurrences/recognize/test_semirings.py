@@ -156,25 +156,24 @@ def test_many_states_stay():
     assert "carries 's'" in reason(loop(ROWS + body, states))
 
 
-BITS = {
-    "a checksum": "s2 = BitwiseXor (s, v)",
-    "a field that is set and cleared": "g = BitwiseNot (w) a = BitwiseOr (v, s)"
-    " s2 = BitwiseAnd (a, g)",
-    "a mask and a sum": "a = BitwiseAnd (w, s) b = BitwiseNot (a) s2 = BitwiseXor (b, v)",
-    "only where a condition holds": "a = BitwiseOr (s, v) s2 = Where (k, a, s)",
-    "replaced": "a = BitwiseXor (s, v) b = BitwiseAnd (a, w) s2 = Where (k, w, b)",
-}
-
-
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("name", BITS)
+@table(
+    ("a checksum", "s2 = BitwiseXor (s, v)"),
+    (
+        "a field that is set and cleared",
+        "g = BitwiseNot (w) a = BitwiseOr (v, s) s2 = BitwiseAnd (a, g)",
+    ),
+    ("a mask and a sum", "a = BitwiseAnd (w, s) b = BitwiseNot (a) s2 = BitwiseXor (b, v)"),
+    ("only where a condition holds", "a = BitwiseOr (s, v) s2 = Where (k, a, s)"),
+    ("replaced", "a = BitwiseXor (s, v) b = BitwiseAnd (a, w) s2 = Where (k, w, b)"),
+)
 @pytest.mark.parametrize("kind", ["int64", "int32", "uint8"])
 @pytest.mark.parametrize("is_all", [True, False])
-def test_bits_of_one_state(name, kind, is_all):
+def test_bits_of_one_state(name, nodes, kind, is_all):
     """Beside the rows of several states, a single one needs no bounds."""
     number = {"int64": 7, "int32": 6, "uint8": 2}[kind]
     body = f"k = Less (e, nil) h = Abs (e) v = Cast <to = {number}> (h) d = Mul (h, h)"
-    body += f" w = Cast <to = {number}> (d) {BITS[name]}" + " r = Identity (s)" * is_all
+    body += f" w = Cast <to = {number}> (d) {nodes}" + " r = Identity (s)" * is_all
     text = loop(body, f"{kind}[3] s s0", f"{kind}[3] r" * is_all, opset=18)
     model = raised(text, kept=["Scan"])
     for length in LENGTHS:
@@ -183,20 +182,16 @@ def test_bits_of_one_state(name, kind, is_all):
                     exact=True, s0=start)  # fmt: skip
 
 
-CHOICES = {
-    "only where a condition holds": ("q", "p2 = Where (q, {s}, s) r2 = Where (q, {t}, t)"),
-    "where it does not hold": ("q", "p2 = Where (q, s, {s}) r2 = Where (q, t, {t})"),
-    "replaced": ("q", "p2 = Where (q, e, {s}) r2 = Where (q, f, {t})"),
-    "replaced by element": ("k", "p2 = Where (k, {s}, h) r2 = Where (k, {t}, e)"),
-}
-
-
 @pytest.mark.sample(5)
-@pytest.mark.parametrize("name", CHOICES)
+@table(
+    ("only where a condition holds", "q", "p2 = Where (q, {s}, s) r2 = Where (q, {t}, t)"),
+    ("where it does not hold", "q", "p2 = Where (q, s, {s}) r2 = Where (q, t, {t})"),
+    ("replaced", "q", "p2 = Where (q, e, {s}) r2 = Where (q, f, {t})"),
+    ("replaced by element", "k", "p2 = Where (k, {s}, h) r2 = Where (k, {t}, e)"),
+)
 @pytest.mark.parametrize("body", ["Viterbi of two labels", "second order, by the input"])
-def test_one_condition_for_all_states(name, body):
+def test_one_condition_for_all_states(name, _, choice, body):
     """Iterations without an effect are left out; a reset reads no state, not even a NaN."""
-    _, choice = CHOICES[name]
     total = "w = ReduceSum <keepdims = 0> (e) q = Less (w, nil) "
     inner = BODIES[body].replace("s2 =", "s3 =").replace("t2 =", "t3 =")
     text = ROWS + total + inner + " " + choice.format(s="s3", t="t3")
@@ -332,17 +327,15 @@ def test_a_product_of_steps_is_a_step_and_what_both_do(semiring, form, seed):
                 np.testing.assert_allclose(got, state, rtol=1e-4 * near, atol=1e-5 * near)
 
 
-NUMPY = {
-    **{"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum},
-    "LogSumExp": np.logaddexp,
-    **{"Xor": np.logical_xor, "And": np.logical_and, "Or": np.logical_or},
-    **{"BitwiseXor": np.bitwise_xor, "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or},
-}
-
-
 def applied(product, fed):
     """The states after three steps, by the definition of a step."""
-    join, act = NUMPY[product.semiring.join], NUMPY[product.semiring.act]
+    numpy = {
+        **{"Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum},
+        "LogSumExp": np.logaddexp,
+        **{"Xor": np.logical_xor, "And": np.logical_and, "Or": np.logical_or},
+        **{"BitwiseXor": np.bitwise_xor, "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or},
+    }
+    join, act = numpy[product.semiring.join], numpy[product.semiring.act]
     width, places = product.width, product.places
 
     def element(index, row, column):

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 from recurred import LENGTHS, assert_same, loop, numbers, raised
+from tables import table
 
-SUMS = [
+
+@pytest.mark.sample(6)
+@table(
     "g = Greater (e, nil) t = Add (s, e) s2 = Where (g, t, s)",
     "g = Greater (e, nil) t = Sub (s, e) s2 = Where (g, s, t)",
     "g = Greater (e, nil) h = Less (e, nil) t = Add (s, e) u = Where (g, t, s)"
@@ -10,11 +13,7 @@ SUMS = [
     "t = ReduceSum <keepdims = 0> (e) g = Greater (t, nil) a = Add (s, e) s2 = Where (g, a, s)",
     "t = Sum (e, s, half) u = Sub (e, t) s2 = Neg (u)",
     "d = Div (e, half) t = Add (s, d) s2 = Cast <to = 1> (t)",
-]
-
-
-@pytest.mark.sample(6)
-@pytest.mark.parametrize("body", SUMS)
+)
 @pytest.mark.parametrize("is_all", [True, False])
 def test_sums(body, is_all):
     outputs = "float[3] r" if is_all else ""

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from cells import interpreted, made_of
 from straightline.passes.recurrences.weights import Unfit
+from tables import table
 
 W = np.arange(16).reshape(4, 4)
 
@@ -21,21 +22,19 @@ def test_a_weight_may_be_turned_inside():
     assert made_of("t = Transpose (w) h2 = MatMul (h, t)", w=W) == "1 (h @ w'[0, 4, 0, 4])"
 
 
-REFUSED = {
-    "is broadcast by Add": "a = Unsqueeze (h, one) b = Add (a, h) h2 = ReduceSum <keepdims = 0>"
-    " (b, one)",
-    "which is not a matrix of known sizes": "a = MatMul (h, stack) h2 = ReduceMax <keepdims = 0>"
-    " (a, first)",
-    "it holds Sin 'h1/a'": "a = Sin (h) b = Softmax (a) h2 = Neg (b)",
-}
-
-
-@pytest.mark.parametrize("reason", REFUSED)
-def test_the_first_reason_is_told(reason):
-    body = (
-        "one = Constant <value_ints = [1]> () first = Constant <value_ints = [0]> () "
-        + REFUSED[reason]
-    )
+@table(
+    (
+        "is broadcast by Add",
+        "a = Unsqueeze (h, one) b = Add (a, h) h2 = ReduceSum <keepdims = 0> (b, one)",
+    ),
+    (
+        "which is not a matrix of known sizes",
+        "a = MatMul (h, stack) h2 = ReduceMax <keepdims = 0> (a, first)",
+    ),
+    ("it holds Sin 'h1/a'", "a = Sin (h) b = Softmax (a) h2 = Neg (b)"),
+)
+def test_the_first_reason_is_told(reason, text):
+    body = "one = Constant <value_ints = [1]> () first = Constant <value_ints = [0]> () " + text
     of = None
     with pytest.raises(Unfit, match=reason):
         of = interpreted(body, w=W, stack=np.zeros((2, 4, 4)))

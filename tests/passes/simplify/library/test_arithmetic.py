@@ -67,9 +67,6 @@ def test_a_division_of_one():
     assert operators(text % ("[3]", ", 1, 1"), wide, "reals") == ["Div", "Mul"]
 
 
-CONSTANTS = "<float[3] c = {1, 2, 3}, float d = {5}>"
-
-
 @table(
     ("t = Sub (c, x) u = Add (d, t)", "Sub"),
     ("t = Sub (c, x) u = Sub (d, t)", "Add"),
@@ -83,7 +80,8 @@ CONSTANTS = "<float[3] c = {1, 2, 3}, float d = {5}>"
     ("t = Add (x, c) r = Mul (t, z) u = Add (r, d)", "Add Mul Add"),
 )
 def test_constants_on_either_side_and_around_others(nodes, left):
-    text = f"{CONSTANTS} {{ {nodes} y = Exp (u) }}"
+    constants = "<float[3] c = {1, 2, 3}, float d = {5}>"
+    text = f"{constants} {{ {nodes} y = Exp (u) }}"
     assert operators(text, TWO, "reals") == [*left.split(), "Exp"]
     assert operators(text, TWO) == [word for word in nodes.split() if word[0].isupper()] + ["Exp"]
 
@@ -94,9 +92,6 @@ def test_constants_whose_product_no_float_holds_stay(text):
     assert operators(nodes, TWO, "reals") == ["Mul", "Mul", "Exp"]
 
 
-INTEGERS = "(int64[N, 3] x, int64[3] z) => (y)"
-
-
 @table(
     ("int64 c = {3}, int64 d = {-1}", "t = Add (x, c) u = Sub (t, d) y = Sub (u, c)", ["Add"]),
     ("int64[1] c = {3}, int64[1] d = {2}", "t = Mul (x, c) y = Mul (d, t)", ["Mul"]),
@@ -104,4 +99,5 @@ INTEGERS = "(int64[N, 3] x, int64[3] z) => (y)"
     ("int64 c = {3}, int64 d = {2}", "t = Div (x, c) y = Div (t, d)", ["Div", "Div"]),
 )
 def test_integers_wrap_in_any_order(constants, nodes, left):
-    assert operators(f"<{constants}> {{ {nodes} }}", INTEGERS) == left
+    integers = "(int64[N, 3] x, int64[3] z) => (y)"
+    assert operators(f"<{constants}> {{ {nodes} }}", integers) == left

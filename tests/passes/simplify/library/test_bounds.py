@@ -1,8 +1,6 @@
 import pytest
 from simplified import operators
 
-CONSTANTS = "<float a = {-1}, float b = {%s}, float c = {%s}, float d = {3}>"
-
 
 def clip(value, low, high, opset, numbers):
     if opset > 10:
@@ -16,7 +14,8 @@ def left(first, second, opset, b="2", c="0.5"):
         f"Relu ({v})" if n == "Relu" else clip(v, *n, opset, numbers)
         for n, v in ((first, "x"), (second, "t"))
     ]
-    constants = CONSTANTS % (b, c) if opset > 10 else ""
+    text = "<float a = {-1}, float b = {%s}, float c = {%s}, float d = {3}>"
+    constants = text % (b, c) if opset > 10 else ""
     return operators(
         f"{constants} {{ t = {nodes[0]} y = {nodes[1]} }}", exactness="reals", opset=opset
     )

@@ -1,8 +1,6 @@
 from simplified import operators
 from tables import table
 
-SIGNATURE = "(float[N, 3] x, float[3] z) => (y)"
-
 
 @table(
     ("n = Shape (x) e = Expand (z, n) y = Add (x, e)", ["Add"]),
@@ -12,4 +10,5 @@ SIGNATURE = "(float[N, 3] x, float[3] z) => (y)"
     ("n = Shape (x) e = Expand (z, n) y = Exp (e)", ["Shape", "Expand", "Exp"]),
 )
 def test_an_expand_before_a_broadcast(nodes, left):
-    assert operators(f"{{ {nodes} }}", SIGNATURE) == left
+    signature = "(float[N, 3] x, float[3] z) => (y)"
+    assert operators(f"{{ {nodes} }}", signature) == left

@@ -2,15 +2,14 @@ import pytest
 from simplified import operators
 from tables import table
 
-SIZES = "(float[N, 3] x) => (int64[M] y)"
-
 
 @pytest.mark.parametrize("opset", [12, 17])
 def test_a_scalar_that_is_gathered_and_unsqueezed(opset):
     axes = ("<axes = [0]> (t)", "(t, a)")[opset > 12]
     nodes = f"s = Shape (x) t = Gather (s, i) y = Unsqueeze {axes}"
     text = f"<int64 i = {{1}}, int64[1] a = {{0}}> {{ {nodes} }}"
-    assert operators(text, SIZES, opset=opset) == ["Shape", "Gather"]
+    sizes = "(float[N, 3] x) => (int64[M] y)"
+    assert operators(text, sizes, opset=opset) == ["Shape", "Gather"]
 
 
 def test_a_slice_of_one_element():
@@ -27,9 +26,6 @@ def test_concats_along_one_axis_are_one():
     assert operators(text % 1) == ["Concat"]
 
 
-SPLIT = "n = Shape <end = 1> (x) s = Concat <axis = 0> (n, zero) e = ConstantOfShape (s)"
-
-
 @table(
     ("t = Exp (x) y = Concat <axis = 1> (t, e)", ["Exp"]),
     ("t = Exp (x) y = Concat <axis = -1> (e, t)", ["Exp"]),
@@ -39,7 +35,8 @@ SPLIT = "n = Shape <end = 1> (x) s = Concat <axis = 0> (n, zero) e = ConstantOfS
 )
 def test_parts_without_elements(nodes, left):
     constants = "<int64[1] zero = {0}, int64[1] two = {2}, int64[1] last = {9}>"
-    text = f"{constants} {{ {SPLIT} r = Slice (x, two, last, zero) {nodes} }}"
+    split = "n = Shape <end = 1> (x) s = Concat <axis = 0> (n, zero) e = ConstantOfShape (s)"
+    text = f"{constants} {{ {split} r = Slice (x, two, last, zero) {nodes} }}"
     assert operators(text) == left
 
 

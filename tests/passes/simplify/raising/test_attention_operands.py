@@ -8,17 +8,16 @@ from straightline.passes.simplify.raising.attention_operands import (
 )
 from straightline.passes.simplify.raising.replacement import Emitted, Site
 
-TEXT = """<ir_version: 10, opset_import: ["" : 23]>
-g (float[2, 5, 24] x, float[2, 3, 5, 8] k, float[1, 5] m)
-    => (float[2, 3, 8, 5] y, float[2, 6, 5, 8] z)
-    <int64[4] split = {0, 0, 3, 8}, int64[1] two = {2}, int64[5] times = {1, 1, 2, 1, 1},
-    int64[4] all = {2, 6, 5, 8}> {
-    r = Reshape (x, split) y = Transpose <perm = [0, 2, 3, 1]> (r)
-    a = Unsqueeze (k, two) b = Expand (a, times) z = Reshape (b, all) }"""
-
 
 def parts():
-    model = ir.parse(TEXT)
+    text = """<ir_version: 10, opset_import: ["" : 23]>
+    g (float[2, 5, 24] x, float[2, 3, 5, 8] k, float[1, 5] m)
+        => (float[2, 3, 8, 5] y, float[2, 6, 5, 8] z)
+        <int64[4] split = {0, 0, 3, 8}, int64[1] two = {2}, int64[5] times = {1, 1, 2, 1, 1},
+        int64[4] all = {2, 6, 5, 8}> {
+        r = Reshape (x, split) y = Transpose <perm = [0, 2, 3, 1]> (r)
+        a = Unsqueeze (k, two) b = Expand (a, times) z = Reshape (b, all) }"""
+    model = ir.parse(text)
     values = {node.output().name: node.output() for node in model.graph.nodes()}
     values |= {value.name: value for value in model.graph.inputs}
     return Site(model.graph, ShapeInference(model)), values

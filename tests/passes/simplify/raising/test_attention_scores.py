@@ -3,15 +3,14 @@ from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.simplify.raising.attention_scores import only_reader, scores_of, stripped
 from straightline.passes.simplify.raising.replacement import Site
 
-TEXT = """<ir_version: 10, opset_import: ["" : 23]>
-g (float[2, 4, 8] q, float[2, 8, 5] k, float[5] m, float[4, 1] n) => (float[2, 4, 5] y)
-    <float c = {0.5}, float two = {2.0}> {
-    a = Mul (c, q) s = MatMul (a, k) d = Div (s, two) h = Cast <to = 11> (d)
-    f = Cast <to = 1> (h) e = Add (m, f) g1 = Add (e, n) y = Softmax (g1) }"""
-
 
 def parts():
-    model = ir.parse(TEXT)
+    text = """<ir_version: 10, opset_import: ["" : 23]>
+    g (float[2, 4, 8] q, float[2, 8, 5] k, float[5] m, float[4, 1] n) => (float[2, 4, 5] y)
+        <float c = {0.5}, float two = {2.0}> {
+        a = Mul (c, q) s = MatMul (a, k) d = Div (s, two) h = Cast <to = 11> (d)
+        f = Cast <to = 1> (h) e = Add (m, f) g1 = Add (e, n) y = Softmax (g1) }"""
+    model = ir.parse(text)
     nodes = {node.output().name: node for node in model.graph.nodes()}
     return Site(model.graph, ShapeInference(model)), nodes
 

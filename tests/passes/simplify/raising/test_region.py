@@ -6,14 +6,13 @@ from straightline.passes.simplify.raising.region import (
     unused_after,
 )
 
-TEXT = """<ir_version: 10, opset_import: ["" : 17]>
-g (float[N, 4] x, float[4, 4] w) => (float[N, 4] y, float[N, 4] z) {
-    a = Cast <to = 11> (x) b = Exp (a) c = Neg (b) d = Cast <to = 1> (c)
-    p = MatMul (d, w) y = Exp (p) z = Sqrt (d) }"""
-
 
 def parts():
-    graph = ir.parse(TEXT).graph
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+    g (float[N, 4] x, float[4, 4] w) => (float[N, 4] y, float[N, 4] z) {
+        a = Cast <to = 11> (x) b = Exp (a) c = Neg (b) d = Cast <to = 1> (c)
+        p = MatMul (d, w) y = Exp (p) z = Sqrt (d) }"""
+    graph = ir.parse(text).graph
     return graph, {v.name: n for n in graph.nodes() for v in n.outputs if v is not None}
 
 

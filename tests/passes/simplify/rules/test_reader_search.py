@@ -3,11 +3,10 @@ from straightline import ir
 from straightline.passes.simplify.rules.reader_search import ReaderSearch
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y)'
-
 
 def search(nodes):
-    graph, seen = ir.parse(f"{HEAD} {{ {nodes} }}").graph, []
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y)'
+    graph, seen = ir.parse(f"{head} {{ {nodes} }}").graph, []
 
     def reading(user, value):
         seen.append((user, value))

@@ -44,13 +44,11 @@ def test_axes_and_wider_types_are_left_out():
     ]
 
 
-SUMS = """g (int32 s, int32 n, int64 m, float[N] x) => (int64 y)
-    <int64 one = {1}, int64 big = {9223372036854775807}, int32 three = {3}> {
-    a = Cast <to = 7> (s) b = Cast <to = 7> (n) h = Shape (x) l = Squeeze (h) %s }"""
-
-
 def read(nodes):
-    terms, (y,) = terms_of(model(SUMS % nodes))
+    sums = """g (int32 s, int32 n, int64 m, float[N] x) => (int64 y)
+        <int64 one = {1}, int64 big = {9223372036854775807}, int32 three = {3}> {
+        a = Cast <to = 7> (s) b = Cast <to = 7> (n) h = Shape (x) l = Squeeze (h) %s }"""
+    terms, (y,) = terms_of(model(sums % nodes))
     return terms, linear_sum(terms, y)
 
 

@@ -188,18 +188,11 @@ def test_missed_or_moved_rows_are_open(old, new):
     assert_open(ROWS, after)
 
 
-FIXED = BLOCKS.replace("length = Add (full, one) k = Max (length, one)", "k = Identity (four)")
-
-
 @pytest.mark.parametrize(("more", "covers"), [("four", True), ("one", False)])
 def test_blocks_of_a_constant_length(more, covers):
     test = assert_proved if covers else assert_open
-    test(ROWS, FIXED.replace("padded = Add (last, four)", f"padded = Add (last, {more})"))
-
-
-INDEX = """g (float[N] x, float[M] v) => (float[N] y)
-    <int64 one = {1}, int64 two = {2}, int64[1] o = {1}> {
-    r = Shape (x) n = Squeeze (r) p = Shape (v) m = Squeeze (p) %s y = Neg (x) }"""
+    fixed = BLOCKS.replace("length = Add (full, one) k = Max (length, one)", "k = Identity (four)")
+    test(ROWS, fixed.replace("padded = Add (last, four)", f"padded = Add (last, {more})"))
 
 
 @table(
@@ -213,4 +206,7 @@ INDEX = """g (float[N] x, float[M] v) => (float[N] y)
 def test_a_place_by_quotients_and_minima(place, fits):
     more = "f = ConstantOfShape (o) z = Concat <axis = 0> (x, f) w = Gather (z, i)"
     test = assert_proved if fits else assert_open
-    test(INDEX % "", INDEX % f"{place} {more}", *([] if fits else ["out of range"]))
+    index = """g (float[N] x, float[M] v) => (float[N] y)
+        <int64 one = {1}, int64 two = {2}, int64[1] o = {1}> {
+        r = Shape (x) n = Squeeze (r) p = Shape (v) m = Squeeze (p) %s y = Neg (x) }"""
+    test(index % "", index % f"{place} {more}", *([] if fits else ["out of range"]))

@@ -333,21 +333,19 @@ EXTREMES = {
     "int32": [-(2**31), 1 - 2**31, -1, 0, 3, 7, 2**24 + 1, 2**31 - 2, 2**31 - 1],
     "int64": [-(2**63), 1 - 2**63, -1, 0, 3, 7, 2**31, 2**53 + 1, 2**63 - 2, 2**63 - 1],
 }
-CASES = {
-    "less": (LESS, "int32"),
-    "equal": (loop("d = LessOrEqual (j, seven)", "go = LessOrEqual (s, seven)"), "int32"),
-    "down": (loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1), "int32"),
-    "first": (loop("d = Less (k, n)", "go = Identity (ask)"), "int32"),
-    "wide": (loop("d = Less (j, n)", kind="int64"), "int64"),
-    "threes": (loop("d = Less (j, n)", "go = Less (seven, n)", **THREES), "int64"),
-    "twos": (loop("d = GreaterOrEqual (j, n)", "go = Identity (ask)", **{**THREES, "step": -2}),
-     "int64")}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_loops_make_as_many_iterations_as_are_counted(case):
+@table(
+    ("less", LESS, "int32"),
+    ("equal", loop("d = LessOrEqual (j, seven)", "go = LessOrEqual (s, seven)"), "int32"),
+    ("down", loop("d = Greater (j, n)", "go = Greater (s, n)", step=-1), "int32"),
+    ("first", loop("d = Less (k, n)", "go = Identity (ask)"), "int32"),
+    ("wide", loop("d = Less (j, n)", kind="int64"), "int64"),
+    ("threes", loop("d = Less (j, n)", "go = Less (seven, n)", **THREES), "int64"),
+    ("twos", loop("d = GreaterOrEqual (j, n)", "go = Identity (ask)", **{**THREES, "step": -2}),
+     "int64"))  # fmt: skip
+def test_loops_make_as_many_iterations_as_are_counted(case, text, kind):
     """At most five are made, since the distances of these numbers are large."""
-    text, kind = CASES[case]
     text = text.replace("(, go", "(m, go")
     given = model(text)
     terms, _ = terms_of(given)

@@ -6,17 +6,15 @@ from straightline.verification.proof.terms.term_manager import RULES
 from tables import table
 from term_values import terms_of
 
-CASES = [
+
+@table(
     ("y = ArgMax <axis = AXIS, keepdims = 1> (x)", "(float[2,3] x) => (int64[2,1] y)", 2),
     ("y = LpNormalization <axis = AXIS> (x)", "(float[2,3] x) => (float[2,3] y)", 2),
     ("y = OneHot <axis = AXIS> (x, n, v)", "(int64[3] x, int64 n, float[2] v) => (float[3,K] y)",
      2),
     ("y = Compress <axis = AXIS> (x, c)", "(float[2,3] x, bool[3] c) => (float[2,K] y)", 2),
     ("y = GatherElements <axis = AXIS> (x, i)", "(float[2,3] x, int64[2,3] i) => (float[2,3] y)",
-     2)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "signature", "rank"), CASES)
+     2))  # fmt: skip
 def test_an_axis_counts_from_the_front(text, signature, rank):
     last, back, first = (
         model(text.replace("AXIS", str(axis)), 12, signature) for axis in (rank - 1, -1, 0)
@@ -45,7 +43,7 @@ def test_one_hot_of_negative_indices_changed():
     require_open(model(text, 10, signature), model(text, 11, signature))
 
 
-WRONG = [
+@table(
     ("z = Softmax <axis = %d> (x)", -5, 1),
     ("z = LogSoftmax <axis = %d> (x)", -5, 1),
     ("z = Hardmax <axis = %d> (x)", -5, 1),
@@ -62,33 +60,28 @@ WRONG = [
     ("s = SplitToSequence <axis = %d> (x) k = Constant <value_int = 0> () z = SequenceAt (s, k)", 4,
      1),
     ("a = Constant <value_ints = [%d]> () p = Constant <value_ints = [1, 1]> () "
-     "z = Pad (x, p, , a)", -5, 1)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("nodes", "wrong", "right"), WRONG)
+     "z = Pad (x, p, , a)", -5, 1))  # fmt: skip
 def test_an_axis_that_is_not_there_is_no_other(nodes, wrong, right):
     text = "g (float[2, 3, 4] x) => (float[a, b, c] z) { %s }"
     assert_open(text % (nodes % wrong), text % (nodes % right))
     assert_proved(text % (nodes % right), text % (nodes % right))
 
 
-SUMMED = "(float[2,3,4] x) => (float[2,4] y)"
-ALL = "(float[2,3,4] x) => (float y)"
-
-
 @table(("ReduceSum", 13), ("ReduceMean", 18), ("ReduceMax", 18), ("ReduceL2", 18))
 def test_axes_that_became_an_input(name, since):
-    old = model(f"y = {name} <axes = [1], keepdims = 0> (x)", since - 1, SUMMED)
+    summed = "(float[2,3,4] x) => (float[2,4] y)"
+    old = model(f"y = {name} <axes = [1], keepdims = 0> (x)", since - 1, summed)
     for axis in (1, -2):
         new = f"<int64[1] a = {{{axis}}}> {{ y = {name} <keepdims = 0> (x, a) }}"
-        require_same(old, model(new, since, SUMMED))
-        require_same(old, model(new, 21, SUMMED))
+        require_same(old, model(new, since, summed))
+        require_same(old, model(new, 21, summed))
 
 
 def test_no_axes_are_all():
-    old = model("y = ReduceSum <keepdims = 0> (x)", 11, ALL)
-    require_same(old, model("y = ReduceSum <keepdims = 0> (x)", 13, ALL))
-    require_same(old, model("<int64[0] a = {}> { y = ReduceSum <keepdims = 0> (x, a) }", 13, ALL))
+    text = "(float[2,3,4] x) => (float y)"
+    old = model("y = ReduceSum <keepdims = 0> (x)", 11, text)
+    require_same(old, model("y = ReduceSum <keepdims = 0> (x)", 13, text))
+    require_same(old, model("<int64[0] a = {}> { y = ReduceSum <keepdims = 0> (x, a) }", 13, text))
 
 
 @pytest.mark.parametrize("name", ["ReduceMin", "ReduceMax", "ReduceProd"])

@@ -9,11 +9,10 @@ from sessions import open_session
 from straightline.reference import run
 from straightline.verification.proof import prove
 
-MOD = "g (%s[n] a, %s[n] b) => (%s[n] z) { z = Mod %s (a, b) }"
-
 
 def remainder(kind="int64", said="", shape="n"):
-    return model((MOD % (kind, kind, kind, said)).replace("[n]", f"[{shape}]"), 13)
+    mod = "g (%s[n] a, %s[n] b) => (%s[n] z) { z = Mod %s (a, b) }"
+    return model((mod % (kind, kind, kind, said)).replace("[n]", f"[{shape}]"), 13)
 
 
 @pytest.mark.parametrize("shape", ["n", "1", "3, n"])

@@ -50,7 +50,6 @@ def test_scales_of_which_the_inverse_is_no_number_are_no_fault():
     assert prove(proto, proto).proved
 
 
-BATCH = "(float[n,2,3,4] x) => (float[n,2,3,4] y)"
 SAME_SIZE = """<float[4] s = {1, 1, 1, 1},
     float[4] t = {1, 1, 1, 1.25}, int64[1] z = {0}> { p = Shape (x) o = Add (p, z) y = %s }"""
 
@@ -59,15 +58,16 @@ SAME_SIZE = """<float[4] s = {1, 1, 1, 1},
 @pytest.mark.parametrize("places", ["half_pixel", "align_corners", "pytorch_half_pixel"])
 def test_interpolation_in_the_same_size(mode, places):
     chosen = f'mode = "{mode}", coordinate_transformation_mode = "{places}"'
-    before = model(SAME_SIZE % f'Resize <{chosen}> (x, "", "", p)', 13, BATCH)
+    batch = "(float[n,2,3,4] x) => (float[n,2,3,4] y)"
+    before = model(SAME_SIZE % f'Resize <{chosen}> (x, "", "", p)', 13, batch)
     plain = f'mode = "{mode}", coordinate_transformation_mode = "asymmetric"'
     for inputs, same in (("s", True), ('"", o', True), ("t", False)):
-        after = model(SAME_SIZE % f'Resize <{plain}> (x, "", {inputs})', 13, BATCH)
+        after = model(SAME_SIZE % f'Resize <{plain}> (x, "", {inputs})', 13, batch)
         assert prove(before, after).proved is same
-    kept = model(SAME_SIZE % "Identity (x)", 13, BATCH)
+    kept = model(SAME_SIZE % "Identity (x)", 13, batch)
     assert not prove(
         before, kept
     ).proved  # onnxruntime keeps infinities; a product with 0 would not
     symmetric = chosen.replace(places, "half_pixel_symmetric")
-    after = model(SAME_SIZE % f'Resize <{symmetric}> (x, "", s)', 19, BATCH)
+    after = model(SAME_SIZE % f'Resize <{symmetric}> (x, "", s)', 19, batch)
     assert not prove(before, after).proved

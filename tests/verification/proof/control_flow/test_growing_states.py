@@ -2,15 +2,6 @@ import pytest
 from proofs import assert_open, assert_proved
 from tables import table
 
-LOOP = """g (float[T, 2] x, float[P, 2] a, float[3, 2] k) => (float[N, 2] last, float[M, 2] y)
-    <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] second = {1},
-     int64[1] end = {9223372036854775807}, int64[1] behind = {-1}, bool t = {1}> {
-    shape = Shape (x) n = Gather <axis = 0> (shape, zero) START
-    last, y = Loop (n, t, s0) <body = b (int64 i, bool c, float[Q, 2] s)
-        => (bool d, float[R, 2] u, float[2] o) { d = Identity (c)
-        v = Gather <axis = 0> (x, i) r = Unsqueeze (v, first) e = Exp (r)
-        STEP
-        o = ReduceMax <axes = [0], keepdims = 0> (READ) }> }"""
 ROWS = """g (float[T, 2] x, float[P, 2] a, float[3, 2] k) => (float[N, 2] last, float[M, 2] y)
     <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] second = {1},
      int64[1] three = {3}, int64[1] last1 = {-1}, bool t = {1}> {
@@ -24,8 +15,17 @@ ROWS = """g (float[T, 2] x, float[P, 2] a, float[3, 2] k) => (float[N, 2] last, 
 
 
 def loop(start, step, read):
+    text = """g (float[T, 2] x, float[P, 2] a, float[3, 2] k) => (float[N, 2] last, float[M, 2] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] first = {0}, int64[1] second = {1},
+         int64[1] end = {9223372036854775807}, int64[1] behind = {-1}, bool t = {1}> {
+        shape = Shape (x) n = Gather <axis = 0> (shape, zero) START
+        last, y = Loop (n, t, s0) <body = b (int64 i, bool c, float[Q, 2] s)
+            => (bool d, float[R, 2] u, float[2] o) { d = Identity (c)
+            v = Gather <axis = 0> (x, i) r = Unsqueeze (v, first) e = Exp (r)
+            STEP
+            o = ReduceMax <axes = [0], keepdims = 0> (READ) }> }"""
     return (
-        LOOP.replace("START", f"s0 = Identity ({start})")
+        text.replace("START", f"s0 = Identity ({start})")
         .replace("STEP", step)
         .replace("READ", read)
     )

@@ -76,20 +76,18 @@ def test_loops_that_are_equal_in_both_readings_are_equal():
     assert_proved(loop("three, ", ENDS % 7), THRICE)
 
 
-PASSING = """g (bool x) => (bool z) <int64 m = {40}> {
-    z = Loop (m, , x) <body = b (int64 i, bool k, bool s) => (bool k2, bool t)
-        <bool k2 = {%d}> { %s }> }"""
-
-
 @table(
     "t = Not (k)",
     "t = If (s) <then_branch = d () => (bool p) { p = Not (k) },"
     " else_branch = e () => (bool q) { q = Identity (s) }>",
 )
 def test_a_body_that_reads_the_ignored_condition_reads_that_of_the_iteration_before(nodes):
-    assert_open(PASSING % (1, nodes), PASSING % (0, nodes))
-    assert_proved(PASSING % (1, nodes), PASSING % (1, f"n = Not (s) {nodes}"))
-    assert_proved(PASSING % (0, "t = Not (s)"), PASSING % (0, "n = Neg (i) t = Not (s)"))
+    passing = """g (bool x) => (bool z) <int64 m = {40}> {
+        z = Loop (m, , x) <body = b (int64 i, bool k, bool s) => (bool k2, bool t)
+            <bool k2 = {%d}> { %s }> }"""
+    assert_open(passing % (1, nodes), passing % (0, nodes))
+    assert_proved(passing % (1, nodes), passing % (1, f"n = Not (s) {nodes}"))
+    assert_proved(passing % (0, "t = Not (s)"), passing % (0, "n = Neg (i) t = Not (s)"))
 
 
 def test_a_condition_that_a_body_reads_holds_by_its_meaning():
@@ -112,18 +110,16 @@ def test_neither_a_count_nor_a_condition_is_no_end():
     assert_open(loop(", "), loop(", ", f"n = Identity (i) {STAY}"))
 
 
-SCANNED = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
-    z = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, %s o) {
-        k2 = Identity (k) o = Sin (x) }> }"""
-EMPTY = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
-
-
 def test_no_iterations_give_what_the_body_declares():
-    declared = SCANNED % ("float[0, 2]", "float[2]")
-    assert_proved(declared, EMPTY % ("float[0, 2]", "float[0, 2]"))
-    false = SCANNED % ("float[a, b]", "float[3]")  # onnxruntime leaves out what inference denies
+    scanned = """g (float[2] x) => (%s z) <int64 n = {0}, bool yes = {1}> {
+        z = Loop (n, yes) <body = b (int64 i, bool k) => (bool k2, %s o) {
+            k2 = Identity (k) o = Sin (x) }> }"""
+    declared = scanned % ("float[0, 2]", "float[2]")
+    empty = "g (float[2] x) => (%s z) { z = Constant <value = %s {}> () }"
+    assert_proved(declared, empty % ("float[0, 2]", "float[0, 2]"))
+    false = scanned % ("float[a, b]", "float[3]")  # onnxruntime leaves out what inference denies
     for size in (2, 3):
-        assert_open(false, EMPTY % ("float[a, b]", f"float[0, {size}]"))
+        assert_open(false, empty % ("float[a, b]", f"float[0, {size}]"))
 
 
 def test_no_iterations_take_the_sizes_that_inference_finds():
@@ -217,22 +213,18 @@ def test_a_loop_as_long_as_its_unrolled_rewrite_runs_by_its_definition_at_once(m
     assert sl.prove(before, after).proved
 
 
-CONDITIONS = {
-    "a sequence": ("q = SequenceEmpty <dtype = 9> () c2 = Identity (q)", "is seq(tensor(bool))"),
-    "a number": ("q = Cast <to = 1> (c) c2 = Identity (q)", ""),
-    "of any size": ("c2 = Identity (many)", ""),
-}
-
-
-@pytest.mark.parametrize("what", CONDITIONS)
+@table(
+    ("a sequence", "q = SequenceEmpty <dtype = 9> () c2 = Identity (q)", "is seq(tensor(bool))"),
+    ("a number", "q = Cast <to = 1> (c) c2 = Identity (q)", ""),
+    ("of any size", "c2 = Identity (many)", ""),
+)
 @pytest.mark.parametrize("iterations", ["one", "n"])
-def test_a_condition_of_a_body_holds_one_element(what, iterations):
+def test_a_condition_of_a_body_holds_one_element(what, condition, reason, iterations):
     """Without it the loop fails, also after its last iteration and where nothing reads it."""
     text = """g (float[3] x, int64 n, bool[k] many) => (float[3] y)
         <bool yes = {{1}}, int64 one = {{1}}> {{ y = Neg (x)
         z = Loop ({most}, yes, x) <body = b (int64 i, bool c, float[3] a) => (bool c2, float[3] e)
             {{ {condition} e = Abs (a) }}> }}"""
-    condition, reason = CONDITIONS[what]
     before, after = (
         text.format(most=iterations, condition=c) for c in ("c2 = Identity (c)", condition)
     )

@@ -1,16 +1,16 @@
 import pytest
 from proofs import assert_open, assert_proved
-
-CHOICE = """g (bool c, seq(float[2]) s) => (bool z) {
-    o = If (c) <then_branch = a () => (optional(seq(float[2])) u) { u = Optional (s) },
-        else_branch = b () => (optional(seq(float[2])) v) {
-            v = Optional <type = seq(float[2])> () }>
-    %s }"""
+from tables import table
 
 
 def test_a_sequence_or_nothing_may_be_nothing():
+    choice = """g (bool c, seq(float[2]) s) => (bool z) {
+        o = If (c) <then_branch = a () => (optional(seq(float[2])) u) { u = Optional (s) },
+            else_branch = b () => (optional(seq(float[2])) v) {
+                v = Optional <type = seq(float[2])> () }>
+        %s }"""
     assert_open(
-        CHOICE % "z = OptionalHasElement (o)", CHOICE % "z = Constant <value = bool {1}> ()"
+        choice % "z = OptionalHasElement (o)", choice % "z = Constant <value = bool {1}> ()"
     )
 
 
@@ -29,24 +29,20 @@ def test_an_optional_input_may_hold_nothing():
     assert_proved(text % "z = OptionalHasElement (x)", text % "z = OptionalHasElement (x)")
 
 
-READERS = {
-    "flat": "g (float[2] x) => (float[2] y) { o = Optional (x) y = OptionalGetElement (o) }",
-    "state": """g (float[2] x, int64 n) => (float[2] y) { o = Optional (x)
+@table(
+    ("flat", "g (float[2] x) => (float[2] y) { o = Optional (x) y = OptionalGetElement (o) }"),
+    ("state", """g (float[2] x, int64 n) => (float[2] y) { o = Optional (x)
         r = Loop (n, , o) <body = b (int64 i, bool c, optional(float[2]) s)
             => (bool d, optional(float[2]) t) {
             d = Identity (c) g = OptionalGetElement (s) h = Add (g, g) t = Optional (h) }>
-        y = OptionalGetElement (r) }""",
-    "capture": """g (float[2] x, bool p) => (float[2] y) { o = Optional (x)
+        y = OptionalGetElement (r) }"""),
+    ("capture", """g (float[2] x, bool p) => (float[2] y) { o = Optional (x)
         y = If (p) <then_branch = a () => (float[2] u) { u = OptionalGetElement (o) },
-            else_branch = b () => (float[2] v) { v = Neg (x) }> }""",
-    "sequence": """g (seq(float[2]) x) => (seq(float[2]) y, bool z) {
-        o = Optional (x) z = OptionalHasElement (o) y = OptionalGetElement (o) }""",
-}
-
-
-@pytest.mark.parametrize("kind", READERS)
-def test_readers_before_opset_18_accept_what_optional_returns(kind):
-    assert_proved(READERS[kind], READERS[kind], 16)
+            else_branch = b () => (float[2] v) { v = Neg (x) }> }"""),
+    ("sequence", """g (seq(float[2]) x) => (seq(float[2]) y, bool z) {
+        o = Optional (x) z = OptionalHasElement (o) y = OptionalGetElement (o) }"""))  # fmt: skip
+def test_readers_before_opset_18_accept_what_optional_returns(kind, text):
+    assert_proved(text, text, 16)
 
 
 @pytest.mark.parametrize("reader", ["y = OptionalGetElement (x)", "y = OptionalGetElement (t)"])

@@ -36,16 +36,14 @@ def test_results_of_loops_without_iterations(m, c):
     assert z.shape == (iterations, 2)
 
 
-LOOP = """g (%s x, %s y, int64 n) => (%s z) {
-    h, z = Loop (n, , x) <body = b (int64 i, bool c, %s s) => (bool c2, %s t, %s o)
-    { c2 = Identity (c) %s }> }"""
-
-
 def loop(state, output, nodes, rank="k"):
     kind, dims = output.split("[") if "[" in output else (output, "]")
     stacked = f"{kind}[{rank}, {dims}" if dims != "]" else f"{kind}[{rank}]"
     grown = state.replace("[1]", "[d]")
-    return LOOP % (state, state, stacked, grown, grown, output, nodes)
+    text = """g (%s x, %s y, int64 n) => (%s z) {
+        h, z = Loop (n, , x) <body = b (int64 i, bool c, %s s) => (bool c2, %s t, %s o)
+        { c2 = Identity (c) %s }> }"""
+    return text % (state, state, stacked, grown, grown, output, nodes)
 
 
 def test_sizes_of_states_that_grow_otherwise_are_not_equal():
@@ -79,14 +77,12 @@ def test_loops_inside_are_as_long_as_the_states_outside_say():
     assert_proved(one, one)
 
 
-ROWS = """g (float[n, 1] x, float[1] y) => (int64[n, 1] z) {
-    h, z = Scan <num_scan_inputs = 1%s,
-        body = b (float[d] s, float[1] e) => (float[f] t, int64[1] o)
-    { t = Concat <axis = 0> (s, s) o = Shape (s) }> (y, x) }"""
-
-
 def test_sizes_in_the_opposite_order_are_not_equal():
-    assert_open(ROWS % "", ROWS % ", scan_output_directions = [1]")
+    rows = """g (float[n, 1] x, float[1] y) => (int64[n, 1] z) {
+        h, z = Scan <num_scan_inputs = 1%s,
+            body = b (float[d] s, float[1] e) => (float[f] t, int64[1] o)
+        { t = Concat <axis = 0> (s, s) o = Shape (s) }> (y, x) }"""
+    assert_open(rows % "", rows % ", scan_output_directions = [1]")
 
 
 def test_a_state_that_stays_is_what_it_was_first():

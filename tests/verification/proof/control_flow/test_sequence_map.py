@@ -4,15 +4,16 @@ from spelled import same_bits
 from straightline import reference
 from tables import table
 
-MAP = """g (float[2] x, float[2] y) => (seq(float[2]) z) { s = SequenceConstruct (x, y) %s }"""
-EACH_OF = "z = SequenceMap <body = b (float[2] e) => (float[2] o) { o = %s (e) }> (s)"
-
 
 def test_a_sequence_is_mapped_element_by_element():
+    text = """g (float[2] x, float[2] y) => (seq(float[2]) z) { s = SequenceConstruct (x, y) %s }"""
+    each_of = "z = SequenceMap <body = b (float[2] e) => (float[2] o) { o = %s (e) }> (s)"
     assert_proved(
-        MAP % EACH_OF % "Neg", MAP % "a = Neg (x) b = Neg (y) z = SequenceConstruct (a, b)"
+        text % each_of % "Neg", text % "a = Neg (x) b = Neg (y) z = SequenceConstruct (a, b)"
     )
-    assert_open(MAP % EACH_OF % "Neg", MAP % "a = Neg (x) b = Neg (y) z = SequenceConstruct (b, a)")
+    assert_open(
+        text % each_of % "Neg", text % "a = Neg (x) b = Neg (y) z = SequenceConstruct (b, a)"
+    )
 
 
 RUN_TIME = """g (seq(float[n]) s, seq(float[n]) r, float[2] t)

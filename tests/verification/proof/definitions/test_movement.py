@@ -1,5 +1,6 @@
 import pytest
 from proofs import assert_open, assert_proved
+from tables import table
 
 IMAGE = (
     "g (float[n, 8, 2, 3] x) => (float[n, 2, 4, 6] y) <int64[6] p = {{{}}}, int64[4] q = {{{}}}>"
@@ -8,18 +9,16 @@ DEPTH = (
     "g (float[n, 2, 4, 6] x) => (float[n, 8, 2, 3] y) <int64[6] p = {{{}}}, int64[4] q = {{{}}}>"
 )
 NODES = "a = Reshape (x, p) t = Transpose <perm = {}> (a) y = Reshape (t, q)"
-PAIRS = {
-    "DCR": (IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"), "y = DepthToSpace <blocksize = 2> (x)",
-     [0, 3, 4, 1, 5, 2], [0, 3, 4, 2, 5, 1]),
-    "CRD": (IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
+
+
+@table(
+    ("DCR", IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
+     "y = DepthToSpace <blocksize = 2> (x)", [0, 3, 4, 1, 5, 2], [0, 3, 4, 2, 5, 1]),
+    ("CRD", IMAGE.format("0, 2, 2, 2, 2, 3", "0, 2, 4, 6"),
      'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)', [0, 1, 4, 2, 5, 3], [0, 3, 4, 1, 5, 2]),
-    "SpaceToDepth": (DEPTH.format("0, 2, 2, 2, 3, 2", "0, 8, 2, 3"),
-     "y = SpaceToDepth <blocksize = 2> (x)", [0, 3, 5, 1, 2, 4], [0, 5, 3, 1, 2, 4])}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_blocks_are_moved(name):
-    head, short, perm, other = PAIRS[name]
+    ("SpaceToDepth", DEPTH.format("0, 2, 2, 2, 3, 2", "0, 8, 2, 3"),
+     "y = SpaceToDepth <blocksize = 2> (x)", [0, 3, 5, 1, 2, 4], [0, 5, 3, 1, 2, 4]))  # fmt: skip
+def test_blocks_are_moved(name, head, short, perm, other):
     texts = [f"{head} {{ {nodes} }}" for nodes in (short, NODES.format(perm), NODES.format(other))]
     assert assert_proved(texts[0], texts[1]).assumptions == ()
     assert_open(texts[0], texts[2])
@@ -65,9 +64,6 @@ DISTANCES = """s = Shape (x) o, p, q = Split <num_outputs = 3> (s) h = Squeeze (
     r = Range (zero, h, one) d = Unsqueeze (r, first) c = Range (zero, w, one)"""
 
 
-KEEPS_SIGNS = "onnxruntime's Where kept the sign of -0.0"
-
-
 @pytest.mark.parametrize("side", ["Greater", "Less"])
 def test_a_triangle(side):
     attribute = f"upper = {int(side == 'Greater')}"
@@ -77,10 +73,11 @@ def test_a_triangle(side):
         ", l": f"e = Sub (c, d) f = Reshape (l, scalar) u = {side} (e, f) v = Equal (e, f)"
         " m = Or (u, v)",
     }
+    keeps_signs = "onnxruntime's Where kept the sign of -0.0"
     for diagonal, mask in kept.items():
         before = TRIANGLE.format(f"y = Trilu <{attribute}> (x{diagonal})")
         after = TRIANGLE.format(f"{DISTANCES} {mask} y = Where (m, x, nothing)")
-        assert assert_proved(before, after).assumptions == (KEEPS_SIGNS,)
+        assert assert_proved(before, after).assumptions == (keeps_signs,)
         assert_open(before, after.replace("OrEqual", "").replace("Or (u, v)", "Not (v)"))
         assert_open(
             before, after.replace("(r, first)", "(c, first)").replace("(zero, w", "(zero, h")
@@ -88,27 +85,23 @@ def test_a_triangle(side):
         assert_open(before.replace(attribute, f"upper = {int(side == 'Less')}"), after)
 
 
-PLACES = """g (int32[n, m] x) => (int64[n] y) <int64[1] last = {{-1}}, int64[1] axes = {{1}},
-    int64 one = {{1}}, int64[1] front = {{-9223372036854775808}}> {{ {} }}"""
-
-
 @pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
 def test_the_last_place_of_an_extreme(name):
     axis = "axis = 1, keepdims = 0"
-    before = PLACES.format(f"y = {name} <{axis}, select_last_index = 1> (x)")
-    after = PLACES.format(
+    places = """g (int32[n, m] x) => (int64[n] y) <int64[1] last = {{-1}}, int64[1] axes = {{1}},
+        int64 one = {{1}}, int64[1] front = {{-9223372036854775808}}> {{ {} }}"""
+    before = places.format(f"y = {name} <{axis}, select_last_index = 1> (x)")
+    after = places.format(
         f"t = Slice (x, last, front, axes, last) p = {name} <{axis}> (t) s = Shape (x)"
         " w = Gather (s, one) e = Sub (w, one) y = Sub (e, p)"
     )
     assert assert_proved(before, after).assumptions == ()
     assert_open(before, after.replace("e = Sub (w, one)", "e = Identity (w)"))
-    assert_open(before, PLACES.format(f"y = {name} <{axis}> (x)"))
+    assert_open(before, places.format(f"y = {name} <{axis}> (x)"))
     floats = [text.replace("int32", "float") for text in (before, after)]
     assert assert_open(*floats, weaker=True).equality == "reals"  # kernels differ on NaN
 
 
-TUPLES = """g (float[n, m, 2] x, int64[k, 2] i) => (float[k, 2] y)
-    <int64 u = {0}, int64 v = {1}, int64[2] s = {-1, 2}>"""
 FLAT = """{
     h = Shape (x) l = Gather (h, v) f = Gather (h, u)
     a = Gather <axis = 1> (i, u) p = Less (a, u) q = Add (a, f) c = Where (p, q, a)
@@ -118,14 +111,14 @@ FLAT = """{
 
 
 def test_index_tuples_count_elements():
-    before = TUPLES + "{ y = GatherND (x, i) }"
-    assert assert_proved(before, TUPLES + FLAT % "l").assumptions == ()
-    assert_open(before, TUPLES + FLAT % "f")
-    assert_open(TUPLES + FLAT % "l", before)  # an index past a row is no failure there
+    tuples = """g (float[n, m, 2] x, int64[k, 2] i) => (float[k, 2] y)
+        <int64 u = {0}, int64 v = {1}, int64[2] s = {-1, 2}>"""
+    before = tuples + "{ y = GatherND (x, i) }"
+    assert assert_proved(before, tuples + FLAT % "l").assumptions == ()
+    assert_open(before, tuples + FLAT % "f")
+    assert_open(tuples + FLAT % "l", before)  # an index past a row is no failure there
 
 
-ROWS = """g (float[n, 4, c] x, int64[k, 2] i, float[k, c] u) => (float[n, 4, c] y)
-    <int64 zero = {0}, int64 one = {1}, int64[2] column = {-1, 1}> """
 IN_ONE_ROW = """{ s = Shape (x) h = Gather (s, zero) w = Gather (s, one)
     a = Gather <axis = 1> (i, zero) d = Less (a, zero) e = Add (a, h) f = Where (d, e, a)
     b = Gather <axis = 1> (i, one) g = Less (b, zero) j = Add (b, w) k = Where (g, j, b)
@@ -134,12 +127,14 @@ IN_ONE_ROW = """{ s = Shape (x) h = Gather (s, zero) w = Gather (s, one)
 
 
 def test_rows_at_index_tuples():
-    before = ROWS + "{ y = ScatterND (x, i, u) }"
-    assert assert_proved(before, ROWS + IN_ONE_ROW % "w").assumptions == ()
-    assert_open(before, ROWS + IN_ONE_ROW % "h")
-    assert_open(ROWS + IN_ONE_ROW % "w", before)  # an index past a row is no failure there
+    rows = """g (float[n, 4, c] x, int64[k, 2] i, float[k, c] u) => (float[n, 4, c] y)
+        <int64 zero = {0}, int64 one = {1}, int64[2] column = {-1, 1}> """
+    before = rows + "{ y = ScatterND (x, i, u) }"
+    assert assert_proved(before, rows + IN_ONE_ROW % "w").assumptions == ()
+    assert_open(before, rows + IN_ONE_ROW % "h")
+    assert_open(rows + IN_ONE_ROW % "w", before)  # an index past a row is no failure there
     added = before.replace("ScatterND", 'ScatterND <reduction = "add">')
-    assert_open(added, ROWS + IN_ONE_ROW % "w")
+    assert_open(added, rows + IN_ONE_ROW % "w")
 
 
 def test_an_index_along_the_first_axis():

@@ -102,13 +102,13 @@ def test_the_steps_of_an_opened_definition_count_once_for_all_comparisons():
 
 
 QUICK_GELU = "a = Constant <value = float {1.702}> () b = Mul (x, a) s = Sigmoid (b) y = Mul (x, s)"
-FOREIGN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
-g (float[2, 3] x, int64 k) => (float[2, 3] y) {{ {} }}"""
 
 
 def test_operators_outside_of_onnx_have_the_bits_of_definitions_that_move_elements():
-    trilu = FOREIGN.format("y = com.microsoft.Trilu (x, k)")
-    proof = assert_proved(trilu, FOREIGN.format("y = Trilu (x, k)"))
+    foreign = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+    g (float[2, 3] x, int64 k) => (float[2, 3] y) {{ {} }}"""
+    trilu = foreign.format("y = com.microsoft.Trilu (x, k)")
+    proof = assert_proved(trilu, foreign.format("y = Trilu (x, k)"))
     assert "com.microsoft::Trilu computes its definition" in proof.assumptions
-    assert_open(trilu, FOREIGN.format("y = Trilu <upper = 0> (x, k)"))
-    assert_open(FOREIGN.format("y = com.microsoft.QuickGelu (x)"), FOREIGN.format(QUICK_GELU))
+    assert_open(trilu, foreign.format("y = Trilu <upper = 0> (x, k)"))
+    assert_open(foreign.format("y = com.microsoft.QuickGelu (x)"), foreign.format(QUICK_GELU))

@@ -95,15 +95,13 @@ def test_a_resize_is_its_longer_form(mode, equality, scales):
     assert not prove(before, changed, equality=equality).proved
 
 
-ALONG_ONE = """g (float[n, 2, 3, 4] x) => (float[n, 2, 6, 4] y) <float[4] s = {1, 1, 2, 1},
-    int64[6] low = {0, 0, 0, 1, 1, 2}, int64[6] high = {1, 1, 1, 2, 2, 2},
-    float[6, 1] v = {1, 0.75, 0.25, 0.75, 0.25, 0.5},
-    float[6, 1] w = {0, 0.25, 0.75, 0.25, 0.75, 0.5}>"""
-
-
 def test_bits_need_both_axes_of_an_image():
-    before = f'{ALONG_ONE} {{ y = Resize <mode = "linear"> (x, , s) }}'
-    after = f"""{ALONG_ONE} {{ l = Gather <axis = 2> (x, low) h = Gather <axis = 2> (x, high)
+    along_one = """g (float[n, 2, 3, 4] x) => (float[n, 2, 6, 4] y) <float[4] s = {1, 1, 2, 1},
+        int64[6] low = {0, 0, 0, 1, 1, 2}, int64[6] high = {1, 1, 1, 2, 2, 2},
+        float[6, 1] v = {1, 0.75, 0.25, 0.75, 0.25, 0.5},
+        float[6, 1] w = {0, 0.25, 0.75, 0.25, 0.75, 0.5}>"""
+    before = f'{along_one} {{ y = Resize <mode = "linear"> (x, , s) }}'
+    after = f"""{along_one} {{ l = Gather <axis = 2> (x, low) h = Gather <axis = 2> (x, high)
         a = Mul (l, v) b = Mul (h, w) y = Add (a, b) }}"""
     assert_open(before, after)  # onnxruntime multiplies the next column by 0
     other = after.replace("v = {1, 0.75", "v = {1, 0.5")

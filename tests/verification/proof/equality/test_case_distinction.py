@@ -60,42 +60,40 @@ def test_conditions_that_may_be_equal_are_no_cases():
     assert_proved(text.format(one), text.format(one.replace("Greater (x, w)", "Less (w, x)")))
 
 
-INSIDE = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
-    c = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] o) {{
-        v = If ({0}) <then_branch = t () => (float[3] k) {{ k = Exp (z) }},
-                      else_branch = u () => (float[3] l) {{ l = Neg (z) }}>
-        o = If ({1}) <then_branch = t2 () => (float[3] m) {{ m = Add (e, v) }},
-                      else_branch = u2 () => (float[3] r) {{ r = {2} (e) }}> }}> (x)
-    y = Identity (c) }}"""
-OUTSIDE = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
-    y = If (p) <then_branch = t () => (float[n, 3] m) {{ k = {} (z) m = Add (x, k) }},
-                else_branch = u () => (float[n, 3] r) {{ r = Neg (x) }}> }}"""
-
-
 def test_a_choice_inside_of_a_branch_of_the_same_choice():
-    before, after = INSIDE.format("p", "p", "Neg"), OUTSIDE.format("Exp")
+    inside = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
+        c = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] o) {{
+            v = If ({0}) <then_branch = t () => (float[3] k) {{ k = Exp (z) }},
+                          else_branch = u () => (float[3] l) {{ l = Neg (z) }}>
+            o = If ({1}) <then_branch = t2 () => (float[3] m) {{ m = Add (e, v) }},
+                          else_branch = u2 () => (float[3] r) {{ r = {2} (e) }}> }}> (x)
+        y = Identity (c) }}"""
+    outside = """g (float[n, 3] x, float[3] z, bool p, bool q) => (float[n, 3] y) {{
+        y = If (p) <then_branch = t () => (float[n, 3] m) {{ k = {} (z) m = Add (x, k) }},
+                    else_branch = u () => (float[n, 3] r) {{ r = Neg (x) }}> }}"""
+    before, after = inside.format("p", "p", "Neg"), outside.format("Exp")
     assert_proved(before, after)
-    assert_open(before, OUTSIDE.format("Neg"))
-    assert_open(INSIDE.format("q", "p", "Neg"), after)
-    assert_open(INSIDE.format("p", "q", "Neg"), after)
-    assert_open(INSIDE.format("p", "p", "Abs"), after)
+    assert_open(before, outside.format("Neg"))
+    assert_open(inside.format("q", "p", "Neg"), after)
+    assert_open(inside.format("p", "q", "Neg"), after)
+    assert_open(inside.format("p", "p", "Abs"), after)
 
 
-BRANCHES = """g (float[n, 3] x, float[3] h) => (float[3] y)
-    <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, float half = {{0.5}},
-     bool yes = {{1}}, float unit = {{1}}, float none = {{0}}> {{
-    sizes = Shape (x) n = Gather <axis = 0> (sizes, zero)
-    y = Loop (n, yes, h) <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {{
-        c2 = Identity (c) e = Gather <axis = 0> (x, i) m = Mod (i, two) even = Equal (m, zero)
-        {} }}> }}"""
-BY_IF = """s2 = If (even) <then_branch = t () => (float[3] a) { a = Add (s, e) },
-                      else_branch = f () => (float[3] k) { k = Mul (half, s) }>"""
 BY_WHERE = "f = Where (even, unit, half) p = Mul (f, s) b = Where (even, e, none) s2 = Add (p, b)"
 
 
 def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
-    before = model(BRANCHES.format(BY_IF))
-    assert prove(before, model(BRANCHES.format(BY_WHERE)), equality="reals").proved
+    branches = """g (float[n, 3] x, float[3] h) => (float[3] y)
+        <int64 zero = {{0}}, int64 one = {{1}}, int64 two = {{2}}, float half = {{0.5}},
+         bool yes = {{1}}, float unit = {{1}}, float none = {{0}}> {{
+        sizes = Shape (x) n = Gather <axis = 0> (sizes, zero)
+        y = Loop (n, yes, h) <body = b (int64 i, bool c, float[3] s) => (bool c2, float[3] s2) {{
+            c2 = Identity (c) e = Gather <axis = 0> (x, i) m = Mod (i, two) even = Equal (m, zero)
+            {} }}> }}"""
+    by_if = """s2 = If (even) <then_branch = t () => (float[3] a) { a = Add (s, e) },
+                          else_branch = f () => (float[3] k) { k = Mul (half, s) }>"""
+    before = model(branches.format(by_if))
+    assert prove(before, model(branches.format(BY_WHERE)), equality="reals").proved
     for old, new in [
         ("(even, unit, half)", "(even, half, unit)"),
         ("(even, e, none)", "(even, none, e)"),
@@ -103,7 +101,7 @@ def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
         ("b = Where (even", "odd = Not (even) b = Where (odd"),
     ]:
         assert old in BY_WHERE
-        after = model(BRANCHES.format(BY_WHERE.replace(old, new)))
+        after = model(branches.format(BY_WHERE.replace(old, new)))
         assert not prove(before, after, equality="reals").proved
 
 

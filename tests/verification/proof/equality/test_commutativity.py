@@ -10,7 +10,9 @@ from tables import table
 
 TWO = "g ({t}[4] x, {t}[4] w) => ({r}[4] y) {{ a = {f} (x) b = {f} (w) {nodes} }}"
 KINDS = {"float": "Sin", "bool": "Not", "uint8": "BitwiseNot"}
-EXCHANGED = [
+
+
+@table(
     ("Add", "float", "float"),
     ("Mul", "float", "float"),
     ("Equal", "float", "bool"),
@@ -20,10 +22,7 @@ EXCHANGED = [
     ("BitwiseAnd", "uint8", "uint8"),
     ("BitwiseOr", "uint8", "uint8"),
     ("BitwiseXor", "uint8", "uint8"),
-]
-
-
-@pytest.mark.parametrize(("op", "kind", "result"), EXCHANGED)
+)
 def test_operands_are_exchanged(op, kind, result):
     def text(nodes):
         return TWO.format(t=kind, r=result, f=KINDS[kind], nodes=nodes)
@@ -80,17 +79,15 @@ def as_numbers(outputs):
     ]
 
 
-LOOP = """g (float[2] x, int64 m, float lim) => (float[2] y) {{
-    go = Constant <value = bool {{1}}> ()
-    y, n = Loop (m, go, x, lim) <body = b (int64 i, bool c, float[2] s, float k)
-        => (bool c2, float[2] t, float k2) {{
-        one = Constant <value = float {{1}}> () {nodes} }}> }}"""
-
-
 def test_conditions_and_states_of_loops_are_exchanged():
+    loop = """g (float[2] x, int64 m, float lim) => (float[2] y) {{
+        go = Constant <value = bool {{1}}> ()
+        y, n = Loop (m, go, x, lim) <body = b (int64 i, bool c, float[2] s, float k)
+            => (bool c2, float[2] t, float k2) {{
+            one = Constant <value = float {{1}}> () {nodes} }}> }}"""
     assert_proved(
-        LOOP.format(nodes="k2 = Add (k, one) t = Mul (s, k) c2 = Less (k, lim)"),
-        LOOP.format(nodes="k2 = Add (one, k) t = Mul (k, s) c2 = Greater (lim, k)"),
+        loop.format(nodes="k2 = Add (k, one) t = Mul (s, k) c2 = Less (k, lim)"),
+        loop.format(nodes="k2 = Add (one, k) t = Mul (k, s) c2 = Greater (lim, k)"),
     )
 
 

@@ -52,10 +52,6 @@ def test_a_circle_through_the_iteration_before_is_an_induction():
     assert circular_pair({A: [B], B: [A, C], C: [A]}, {(C, A)}) in (A, B)
 
 
-JOINED = """g (float[1, 4] x, float[1, 4] y) => (float[8] z) <int64[1] s = {8}> {
-    c = Concat <axis = 0> (x, y) z = Reshape (c, s) }"""
-
-
 def test_pieces_of_a_concat_are_compared_one_by_one_through_views():
     assert_proved(
         """g (float[1, 4] x, float[1, 4] y) => (float[2, 4, 1] z) <int64[3] s = {2, 4, 1}> {
@@ -66,8 +62,10 @@ def test_pieces_of_a_concat_are_compared_one_by_one_through_views():
 
 
 def test_concats_along_other_axes_are_not_equal_because_of_each_other():
+    joined = """g (float[1, 4] x, float[1, 4] y) => (float[8] z) <int64[1] s = {8}> {
+        c = Concat <axis = 0> (x, y) z = Reshape (c, s) }"""
     assert_open(
-        JOINED,
+        joined,
         """g (float[1, 4] x, float[1, 4] y) => (float[8] z)
             <int64[1] s = {8}, int64[2] u = {4, 1}> {
             a = Reshape (x, u) b = Reshape (y, u) c = Concat <axis = 1> (a, b) z = Reshape (c, s)

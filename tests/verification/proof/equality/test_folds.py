@@ -93,18 +93,15 @@ def prefixes(t, init, out, call, op="Add"):
     return loop(op, init, out, t), model(nodes, t)
 
 
-PREFIXES = {
-    "inclusive": ("none", "s_next", "y = CumSum (v, first)"),
-    "exclusive": ("none", "s", "y = CumSum <exclusive = 1> (v, first)"),
-    "from a state": ("h", "s_next", "c = CumSum (v, first) y = Add (c, h)"),
-    "from a state, exclusive": ("h", "s", "c = CumSum <exclusive = 1> (v, first) y = Add (h, c)"),
-}
-
-
 @pytest.mark.parametrize("t", ["float", "int64"])
-@pytest.mark.parametrize("name", PREFIXES)
-def test_sums_are_elements_of_a_cumsum(name, t):
-    one, other = prefixes(t, *PREFIXES[name])
+@table(
+    ("inclusive", ("none", "s_next", "y = CumSum (v, first)")),
+    ("exclusive", ("none", "s", "y = CumSum <exclusive = 1> (v, first)")),
+    ("from a state", ("h", "s_next", "c = CumSum (v, first) y = Add (c, h)")),
+    ("from a state, exclusive", ("h", "s", "c = CumSum <exclusive = 1> (v, first) y = Add (h, c)")),
+)
+def test_sums_are_elements_of_a_cumsum(name, case, t):
+    one, other = prefixes(t, *case)
     assert prove(one, other, equality="reals").proved, prove(one, other, equality="reals").reason
     assert prove(other, one, equality="reals").proved
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
@@ -262,15 +259,15 @@ REGISTER = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3
     => (float[3, 2] y) <int64[1] k = {0}, int64[1] one = {1}, int64[1] three = {3}> {
     y = Scan <num_scan_inputs = 1, body = b (float[3, 2] s, float[2] e) => (float[3, 2] t) {
         r = Slice (s, one, three, k) u = Unsqueeze (e, k) t = Concat <axis = 0> (%s) }> (f, x) }"""
-LAST_ROWS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
-    => (float[3, 2] y) <int64[1] k = {0}, int64[1] from = {%d}, int64[1] to = {9999999999999}> {
-    c = Concat <axis = 0> (%s) y = Slice (c, from, to, k) }"""
 
 
 @table(("r, u", -3, "f, x"), ("u, r", -3, "f, x"), ("r, u", -2, "f, x"), ("r, u", -3, "x, f"))
 def test_a_register_of_the_last_rows(update, start, joined):
+    last_rows = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
+        => (float[3, 2] y) <int64[1] k = {0}, int64[1] from = {%d}, int64[1] to = {9999999999999}> {
+        c = Concat <axis = 0> (%s) y = Slice (c, from, to, k) }"""
     loop, rows = (
-        onnx.parser.parse_model(text) for text in (REGISTER % update, LAST_ROWS % (start, joined))
+        onnx.parser.parse_model(text) for text in (REGISTER % update, last_rows % (start, joined))
     )
     is_equal = (update, start, joined) == ("r, u", -3, "f, x")
     assert prove(loop, rows).proved is is_equal
@@ -283,43 +280,39 @@ def test_a_register_of_the_last_rows(update, start, joined):
         np.testing.assert_array_equal(run(loop, feeds)[0], run(rows, feeds)[0])
 
 
-LOGS = """g (float[n, 2] x) => (float[2] y)
-    <float[2] f = {%s}> { y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
-    => (float[2] t) { a = Exp (s) b = Exp (%s) c = Add (a, b) t = Log (c) }> (f, x) }"""
-LOG_OF_SUM = """g (float[n, 2] x) => (float[2] y)
-    <float[2] ones = {1, 1}, int64[1] k = {0}> { e = Exp (x) s = ReduceSum <keepdims = 0> (e, k)
-    p = Add (s, ones) y = Log (p) }"""
-
-
 def test_the_exponential_of_a_state_is_a_sum():
-    other = as_model(LOG_OF_SUM)
+    log_of_sum = """g (float[n, 2] x) => (float[2] y)
+        <float[2] ones = {1, 1}, int64[1] k = {0}> { e = Exp (x) s = ReduceSum <keepdims = 0> (e, k)
+        p = Add (s, ones) y = Log (p) }"""
+    other = as_model(log_of_sum)
+    logs = """g (float[n, 2] x) => (float[2] y)
+        <float[2] f = {%s}> { y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e)
+        => (float[2] t) { a = Exp (s) b = Exp (%s) c = Add (a, b) t = Log (c) }> (f, x) }"""
     for first, row in (("0, 0", "e"), ("1, 1", "e"), ("0, 0", "s")):
-        proof = prove(as_model(LOGS % (first, row)), other, equality="reals")
+        proof = prove(as_model(logs % (first, row)), other, equality="reals")
         assert proof.proved is ((first, row) == ("0, 0", "e")), proof.reason
 
 
-OF_SUMS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
-    <float[2] f = {0, 0}> { v, y = Scan <num_scan_inputs = 1, body = b (float[2] r, float[2] s,
-    float[2] e) => (float[2] w, float[2] t) { w = Add (r, e) t = Add (s, %s) }> (f, f, x) }"""
 SUM_OF_SUMS = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
     <int64 k = {0}, int64[1] a = {0}> { s = CumSum%s (x, k) y = ReduceSum <keepdims = 0> (s, a) }"""
 
 
 @table(("w", "", True), ("r", "", False), ("e", "", False), ("w", " <reverse = 1>", False))
 def test_equal_sums_with_a_common_summand_have_another_one_in_common(added, along, holds):
-    models = [onnx.parser.parse_model(text) for text in (OF_SUMS % added, SUM_OF_SUMS % along)]
+    of_sums = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x) => (float[2] y)
+        <float[2] f = {0, 0}> { v, y = Scan <num_scan_inputs = 1, body = b (float[2] r, float[2] s,
+        float[2] e) => (float[2] w, float[2] t) { w = Add (r, e) t = Add (s, %s) }> (f, f, x) }"""
+    models = [onnx.parser.parse_model(text) for text in (of_sums % added, SUM_OF_SUMS % along)]
     assert prove(*models, equality="reals").proved is holds
     assert not prove(*models).proved
-
-
-EDGES = np.array([-128, -127, -1, 0, 1, 2, 3, 64, 127], np.int8)
 
 
 @pytest.mark.parametrize("join", sorted(JOINS))
 def test_joins_are_associative_and_commutative_with_a_neutral_element(join):
     """On integers that wrap, or on truth values."""
     dtype = bool if join in ("And", "Or", "Xor") else np.int8
-    numbers = np.unique(EDGES.astype(dtype))
+    edges = np.array([-128, -127, -1, 0, 1, 2, 3, 64, 127], np.int8)
+    numbers = np.unique(edges.astype(dtype))
     joined = {
         "Add": np.add, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum,
         "And": np.logical_and, "Or": np.logical_or, "Xor": np.logical_xor,

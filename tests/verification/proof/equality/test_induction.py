@@ -45,16 +45,14 @@ def test_states_that_begin_or_go_on_otherwise_are_not_equal(old, new):
     assert_open(TWO, other)
 
 
-ENDED = """g (float x, int64 n, float limit) => (float f) <bool yes = {1}> {
-    f = Loop (n, yes, x) <body = b (int64 i, bool c, float s) => (bool go, float t)
-        { t = Add (s, s) go = %s }> }"""
-
-
 def test_conditions_that_end_loops_must_be_equal():
-    below = ENDED % "Less (t, limit)"
+    ended = """g (float x, int64 n, float limit) => (float f) <bool yes = {1}> {
+        f = Loop (n, yes, x) <body = b (int64 i, bool c, float s) => (bool go, float t)
+            { t = Add (s, s) go = %s }> }"""
+    below = ended % "Less (t, limit)"
     assert_proved(below, below.replace("t = Add (s, s)", "u = Identity (s) t = Add (u, s)"))
-    assert_open(below, ENDED % "Less (s, limit)")
-    assert_open(below, ENDED % "Identity (c)")
+    assert_open(below, ended % "Less (s, limit)")
+    assert_open(below, ended % "Identity (c)")
     assert_open(below, below.replace("(n, yes,", "(, yes,"))
 
 
@@ -117,41 +115,39 @@ LAGGED = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z) <int64[1] zero =
     first = Squeeze (y, zero)
     f, z = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t, float[2] o)
         { t = Neg (e) o = Identity (%s) }> (first, x) }"""
-SHIFTED = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z)
-    <int64[1] zero = {0}, int64[1] last = {-1}> {
-    made = Neg (%s)
-    row = Concat <axis = 0> (y, made)
-    z = Slice (row, zero, last, zero) }"""
 
 
 def test_a_state_is_what_the_iteration_before_made():
-    require_same(model(LAGGED % "s"), model(SHIFTED % "x"))
-    assert_open(LAGGED % "t", SHIFTED % "x")
+    shifted = """g (float[n, 2] x, float[1, 2] y) => (float[n, 2] z)
+        <int64[1] zero = {0}, int64[1] last = {-1}> {
+        made = Neg (%s)
+        row = Concat <axis = 0> (y, made)
+        z = Slice (row, zero, last, zero) }"""
+    require_same(model(LAGGED % "s"), model(shifted % "x"))
+    assert_open(LAGGED % "t", shifted % "x")
     assert_open(
         LAGGED % "s",
-        (SHIFTED % "x")
+        (shifted % "x")
         .replace("(row, zero, last", "(row, one, end")
         .replace("last = {-1}", "one = {1}, int64[1] end = {9223372036854775807}"),
     )
-    assert_open(LAGGED % "s", (SHIFTED % "x").replace("Neg", "Abs"))
+    assert_open(LAGGED % "s", (shifted % "x").replace("Neg", "Abs"))
     assert_open(
         LAGGED % "s",
-        (SHIFTED % "x").replace("(y, made)", "(v, made)").replace("row =", "v = Neg (y) row ="),
+        (shifted % "x").replace("(y, made)", "(v, made)").replace("row =", "v = Neg (y) row ="),
     )
-
-
-READ_LATE = """g (float[2000, 3] x, float[3] h) => (float[3] y) <int64 place = {%d}> {
-    last, all = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
-        => (float[3] t, float[3] o) { k = Sin (s) t = %s o = Identity (s) }> (h, x)
-    y = Gather (all, place) }"""
 
 
 @pytest.mark.parametrize("place", [0, 1, 1500])
 def test_a_state_at_a_known_place_of_two_loops(place):
     """By induction, not by writing out the iterations before it; the first one is initial."""
-    assert_proved(READ_LATE % (place, "Add (k, e)"), READ_LATE % (place, "Add (e, k)"))
-    other = READ_LATE % (place, "Sub (e, k)")
-    (assert_open if place else assert_proved)(READ_LATE % (place, "Add (k, e)"), other)
+    read_late = """g (float[2000, 3] x, float[3] h) => (float[3] y) <int64 place = {%d}> {
+        last, all = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
+            => (float[3] t, float[3] o) { k = Sin (s) t = %s o = Identity (s) }> (h, x)
+        y = Gather (all, place) }"""
+    assert_proved(read_late % (place, "Add (k, e)"), read_late % (place, "Add (e, k)"))
+    other = read_late % (place, "Sub (e, k)")
+    (assert_open if place else assert_proved)(read_late % (place, "Add (k, e)"), other)
 
 
 def test_two_comparisons_bind_variables_of_their_own():

@@ -45,14 +45,12 @@ def test_rows_read_backward_are_other_rows():
     assert not is_proved(turned, FLAT.replace("ROW", "Tanh"))
 
 
-RESIZED = """g (float[N, 3, 4, 5] x) => (float[N, 3, 8, 10] y)
-    <bool t = {1}, int64 z = {0}, float[0] roi = {}, float[3] scales = {1, 2, 2}> {
-    s = Shape (x) n = Gather <axis = 0> (s, z)
-    y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3, 8, 10] o) {
-        d = Identity (c) e = Gather <axis = 0> (x, i)
-        o = Resize <mode = "nearest"> (e, roi, scales) }> }"""
-
-
 def test_an_absent_operand_leaves_the_scan_output_as_it_is():
-    loop = model(RESIZED, 11)
+    resized = """g (float[N, 3, 4, 5] x) => (float[N, 3, 8, 10] y)
+        <bool t = {1}, int64 z = {0}, float[0] roi = {}, float[3] scales = {1, 2, 2}> {
+        s = Shape (x) n = Gather <axis = 0> (s, z)
+        y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3, 8, 10] o) {
+            d = Identity (c) e = Gather <axis = 0> (x, i)
+            o = Resize <mode = "nearest"> (e, roi, scales) }> }"""
+    loop = model(resized, 11)
     assert "internal" not in prove(loop, sl.rewrite(loop, verify=False), equality="reals").reason

@@ -1,7 +1,7 @@
 import numpy as np
-import pytest
 from proofs import assert_open, assert_proved, model
 from straightline import reference
+from tables import table
 
 ROWS = """g (float[4, 2] x, int64[4] k) => (float[4, 2] y) <int64 n = {4}, bool yes = {1}> {
     y = Loop (n, yes) <body = rows (int64 i, bool c) => (bool d, float[2] t) {
@@ -17,21 +17,19 @@ MOST = "l = Max (k, zero) m = ReduceMax <keepdims = 0> (l)"
 WITH_ZERO = "l = Concat <axis = 0> (k, none) m = ReduceMax <keepdims = 0> (l)"
 SHIFTED = "p = Constant <value_ints = [1, 2, 3, 0]> () o = Gather (k, p) "
 LESS = "l = Max (q, zero) m = ReduceMax <keepdims = 0> (l)"
-CASES = {
-    "the most": (MOST, "Less (j, l)", True),
-    "numbers as they are": (MOST, "Less (j, k)", True),
-    "a zero beside them": (WITH_ZERO, "Less (j, k)", True),
-    "the other comparison": (MOST, "Greater (l, j)", True),
-    "one iteration too many": (MOST, "LessOrEqual (j, l)", False),
-    "the least": (MOST.replace("ReduceMax", "ReduceMin"), "Less (j, l)", False),
-    "smaller numbers": (f"q = Sub (k, last) {LESS}", "Less (j, k)", False),
-    "rows in another order": (SHIFTED + MOST, "Less (j, o)", False),
-}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_rows_of_their_own_lengths(name):
-    limits, mask, is_equal = CASES[name]
+@table(
+    ("the most", MOST, "Less (j, l)", True),
+    ("numbers as they are", MOST, "Less (j, k)", True),
+    ("a zero beside them", WITH_ZERO, "Less (j, k)", True),
+    ("the other comparison", MOST, "Greater (l, j)", True),
+    ("one iteration too many", MOST, "LessOrEqual (j, l)", False),
+    ("the least", MOST.replace("ReduceMax", "ReduceMin"), "Less (j, l)", False),
+    ("smaller numbers", f"q = Sub (k, last) {LESS}", "Less (j, k)", False),
+    ("rows in another order", SHIFTED + MOST, "Less (j, o)", False),
+)
+def test_rows_of_their_own_lengths(name, limits, mask, is_equal):
     after = ALL.replace("LIMITS", limits).replace("MASK", mask)
     (assert_proved if is_equal else assert_open)(ROWS, after)
     x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)

@@ -100,13 +100,11 @@ def test_one_part_that_differs_is_compared():
     assert_open(text % one, text % other.replace("Mod (c, y)", "Mod (y, c)"))
 
 
-CAST = "g (int64[2] x, int64[2] y) => (int32[2] w) { %s }"
-
-
 def test_a_cast_to_fewer_bits_keeps_sums():
+    cast = "g (int64[2] x, int64[2] y) => (int32[2] w) { %s }"
     assert_proved(
-        CAST % "a = Add (x, y) w = Cast <to = 6> (a)",
-        CAST % "a = Cast <to = 6> (x) b = Cast <to = 6> (y) w = Add (b, a)",
+        cast % "a = Add (x, y) w = Cast <to = 6> (a)",
+        cast % "a = Cast <to = 6> (x) b = Cast <to = 6> (y) w = Add (b, a)",
     )
 
 
@@ -124,21 +122,19 @@ def test_sizes_that_broadcast_count_as_the_shape_that_comes_out():
     assert_open(text % "a = Add (x, y) w = Sub (a, y)", text % "a = Add (x, y) w = Sub (a, x)")
 
 
-SLICED = """g (int64 m, int32[2] start, int32[2] delta) => (int32[k, 2] z)
-    <int64 none = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] column = {-1, 1}> {
-    iterations = Max (m, none) more = Add (iterations, one) end = Unsqueeze (iterations, first)
-    numbers = Range (none, more, one)
-    cast = Cast <to = 6> (numbers)
-    rows = Reshape (cast, column)
-    added = Mul (rows, delta)
-    all = Add (start, added)
-    z = Slice (all, first, end) }"""
-
-
 def test_a_place_of_a_range_is_a_number():
     counted = COUNTED.replace("{t}[2] f, ", "").format(t="int32", update="Add (s, delta)")
-    assert_proved(counted, SLICED)
-    assert_open(counted, SLICED.replace("first = {0}", "first = {1}"))
+    sliced = """g (int64 m, int32[2] start, int32[2] delta) => (int32[k, 2] z)
+        <int64 none = {0}, int64 one = {1}, int64[1] first = {0}, int64[2] column = {-1, 1}> {
+        iterations = Max (m, none) more = Add (iterations, one) end = Unsqueeze (iterations, first)
+        numbers = Range (none, more, one)
+        cast = Cast <to = 6> (numbers)
+        rows = Reshape (cast, column)
+        added = Mul (rows, delta)
+        all = Add (start, added)
+        z = Slice (all, first, end) }"""
+    assert_proved(counted, sliced)
+    assert_open(counted, sliced.replace("first = {0}", "first = {1}"))
 
 
 def test_a_view_of_a_product_is_one_of_views():

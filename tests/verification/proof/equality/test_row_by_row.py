@@ -1,27 +1,24 @@
 import numpy as np
-import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.reference import run
 from tables import table
 
 TEXT = "g (float[n, 4, m] x, float[n, 4, m] w) => (float[n, m, 4] y) {{ {} }}"
 TURN = "Transpose <perm = [0, 2, 1]>"
-PAIRS = {
-    "elementwise": (f"a = {TURN} (x) y = Exp (a)", f"a = Exp (x) y = {TURN} (a)"),
-    "two operands": (f"a = {TURN} (x) b = {TURN} (w) y = Sub (a, b)",
-     f"a = Sub (x, w) y = {TURN} (a)"),
-    "a named axis": (f"a = {TURN} (x) y = Softmax <axis = 2> (a)",
-     f"a = Softmax <axis = 1> (x) y = {TURN} (a)"),
-    "below and above": (
+
+
+@table(
+    ("elementwise", (f"a = {TURN} (x) y = Exp (a)", f"a = Exp (x) y = {TURN} (a)")),
+    ("two operands", (f"a = {TURN} (x) b = {TURN} (w) y = Sub (a, b)",
+     f"a = Sub (x, w) y = {TURN} (a)")),
+    ("a named axis", (f"a = {TURN} (x) y = Softmax <axis = 2> (a)",
+     f"a = Softmax <axis = 1> (x) y = {TURN} (a)")),
+    ("below and above", (
         f"a = {TURN} (x) b = {TURN} (w) c = Mul (a, b) d = Exp (c) y = Softmax <axis = 2> (d)",
         f"a = Mul (x, w) b = Exp (a) c = Softmax <axis = 1> (b) y = {TURN} (c)",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_movement_passes_operators(name):
-    one, other = (TEXT.format(nodes) for nodes in PAIRS[name])
+    )))  # fmt: skip
+def test_movement_passes_operators(name, case):
+    one, other = (TEXT.format(nodes) for nodes in case)
     proof = assert_proved(one, other)
     assert_proved(other, one)
     assert set(proof.assumptions) <= {

@@ -62,21 +62,19 @@ def test_floats_are_joined_in_this_order(reduction):
     assert one.tobytes() == other.tobytes()
 
 
-ROWS = """g (float[n, 4] x, int64[k, 3, 1] i, float[k, 3, 4] u) => (float[n, 4] y)
-    <int64 zero = {0}, int64[1] one = {1}, bool yes = {1}, int64[2] tuples = {-1, 1},
-     int64[2] rows = {-1, 4}> { %s }"""
-BY_ROW = """f = Reshape (i, tuples) h = Reshape (u, rows) s = Shape (f) c = Gather (s, zero)
-    y = Loop <body = b (int64 t, bool go, float[n, 4] a) => (bool stay, float[n, 4] e) {
-        stay = Identity (go) p = Reshape (t, one) j = Gather (f, p) v = Gather (h, p)
-        o = GatherND (a, j) w = Add (o, v) e = ScatterND (a, j, w) }> (c, yes, x)"""
-
-
 def test_rows_one_after_the_other():
-    before = ROWS % 'y = ScatterND <reduction = "add"> (x, i, u)'
-    assert_proved(before, ROWS % BY_ROW)
-    assert_open(before, ROWS % BY_ROW.replace("Add (o, v)", "Mul (o, v)"))
-    assert_open(before, ROWS % BY_ROW.replace("Gather (h, p)", "Gather (h, one)"))
-    assert prove(model(ROWS % BY_ROW), model(before)).status != "refuted"
+    rows = """g (float[n, 4] x, int64[k, 3, 1] i, float[k, 3, 4] u) => (float[n, 4] y)
+        <int64 zero = {0}, int64[1] one = {1}, bool yes = {1}, int64[2] tuples = {-1, 1},
+         int64[2] rows = {-1, 4}> { %s }"""
+    before = rows % 'y = ScatterND <reduction = "add"> (x, i, u)'
+    by_row = """f = Reshape (i, tuples) h = Reshape (u, rows) s = Shape (f) c = Gather (s, zero)
+        y = Loop <body = b (int64 t, bool go, float[n, 4] a) => (bool stay, float[n, 4] e) {
+            stay = Identity (go) p = Reshape (t, one) j = Gather (f, p) v = Gather (h, p)
+            o = GatherND (a, j) w = Add (o, v) e = ScatterND (a, j, w) }> (c, yes, x)"""
+    assert_proved(before, rows % by_row)
+    assert_open(before, rows % by_row.replace("Add (o, v)", "Mul (o, v)"))
+    assert_open(before, rows % by_row.replace("Gather (h, p)", "Gather (h, one)"))
+    assert prove(model(rows % by_row), model(before)).status != "refuted"
 
 
 WRITES = """g (float[n, 2] x, float[m, 2] b, int64[n] idx) => (float[m, 2] y) <int64 zero = {0},
@@ -221,9 +219,6 @@ BEHIND = """g (float[T, 2] x, float[K, 2] a) => (float[N, 2] y)
         o = Gather <axis = 0> (s, READ) v = Add (o, e)
         r = Unsqueeze (v, first) p = Unsqueeze (k, first)
         u = ScatterND (s, p, r) }> }"""
-SUMS = """g (float[T, 2] x, float[K, 2] a) => (float[N, 2] y)
-    <int64 zero = {0}, float[1, 2] z = {0, 0}> {
-    s = CumSum (x, zero) y = Concat <axis = 0> (z, s) }"""
 
 
 def behind(write="j", read="i", start="none", size="m = Add (n, one)"):
@@ -234,7 +229,10 @@ def behind(write="j", read="i", start="none", size="m = Add (n, one)"):
 
 
 def of_rows_before(before):
-    return prove(model(before, 17), model(SUMS, 17), equality="reals")
+    sums = """g (float[T, 2] x, float[K, 2] a) => (float[N, 2] y)
+        <int64 zero = {0}, float[1, 2] z = {0, 0}> {
+        s = CumSum (x, zero) y = Concat <axis = 0> (z, s) }"""
+    return prove(model(before, 17), model(sums, 17), equality="reals")
 
 
 def test_rows_of_the_rows_before_are_the_states_of_a_fold():

@@ -51,7 +51,8 @@ def test_parts_of_what_random_models_compute(number):
     assert moved
 
 
-NODES = [
+@pytest.mark.sample(11)
+@table(
     "Transpose <perm = [1, 2, 0]> (x)",
     "Reshape (x, joined)",
     "Reshape (x, split)",
@@ -74,11 +75,7 @@ NODES = [
     "LayerNormalization (x, row)",
     "Unsqueeze (x, one)",
     "Neg (x)",
-]
-
-
-@pytest.mark.sample(11)
-@pytest.mark.parametrize("node", NODES)
+)
 def test_parts_of_each_kind_of_operator(node):
     proto = model(f"""g (float[2, 3, 4] x, float[3, 1] v, bool[4] b, float v0) => (float[r] z)
         <int64[2] joined = {{6, 4}}, int64[4] split = {{2, 3, 2, 2}},
@@ -167,23 +164,21 @@ def test_a_part_that_crosses_rows_of_merged_axes_stays():
     assert pushdown.of(z, 0, two, two).head.name == "narrow"
 
 
-PREFIXES = """g (float[5] x, int64 n, float[M] y) => (float[K, 1] z)
-    <int64 zero = {0}, int64 one = {1}, int64[1] none = {0}, bool yes = {1}> {
-    numbers = Range (zero, n, one) %s
-    z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[1] r) {
-        c2 = Identity (c) %s
-        part = Slice (x, none, end) r = ReduceSum <keepdims = 1> (part) }> }"""
-INSIDE = "m = Add (i, one) end = Unsqueeze (m, none)"
-
-
 @table(
     ("ends = Add (numbers, one)", True),
     ("ends = Add (numbers, zero)", False),
     ("last = Neg (numbers) ends = Add (last, one)", False),
 )
 def test_positions_that_come_from_rows_are_read_in_their_normal_form(rows, equal):
-    after = PREFIXES % (rows, "e = Gather <axis = 0> (ends, i) end = Unsqueeze (e, none)")
-    (assert_proved if equal else assert_open)(PREFIXES % ("", INSIDE), after)
+    prefixes = """g (float[5] x, int64 n, float[M] y) => (float[K, 1] z)
+        <int64 zero = {0}, int64 one = {1}, int64[1] none = {0}, bool yes = {1}> {
+        numbers = Range (zero, n, one) %s
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[1] r) {
+            c2 = Identity (c) %s
+            part = Slice (x, none, end) r = ReduceSum <keepdims = 1> (part) }> }"""
+    after = prefixes % (rows, "e = Gather <axis = 0> (ends, i) end = Unsqueeze (e, none)")
+    inside = "m = Add (i, one) end = Unsqueeze (m, none)"
+    (assert_proved if equal else assert_open)(prefixes % ("", inside), after)
 
 
 ONLINE = """<ir_version: 8, opset_import: ["" : 18]>

@@ -1,6 +1,6 @@
-import pytest
 from proofs import assert_open, assert_proved, model
 from straightline.verification.proof import prove
+from tables import table
 
 WRAPPED = """g (float[n, 5] x, int64[n] j) => (int64[n] y) <int64 zero = {{0}}, int64 one = {{1}},
     int64 size = {{5}}, int64 four = {{4}}> {{
@@ -8,33 +8,30 @@ WRAPPED = """g (float[n, 5] x, int64[n] j) => (int64[n] y) <int64 zero = {{0}}, 
     c = {1} y = Where (c, {2}) }}"""
 PLAIN = """g (float[n, 5] x, int64[n] j) => (int64[n] y) {
     y = ArgMax <axis = 1, keepdims = 0> (x) }"""
-CHOICES = {
-    "Less (m, zero)": "w, m",
-    "Less (m, size)": "m, w",
-    "Less (four, m)": "w, m",
-    "LessOrEqual (zero, m)": "m, w",
-    "LessOrEqual (m, four)": "m, w",
-    "Greater (zero, m)": "w, m",
-}
-OPEN = {
-    "Less (m, one)": "w, m",
-    "Less (m, four)": "m, w",
-    "LessOrEqual (m, zero)": "w, m",
-    "LessOrEqual (one, m)": "m, w",
-}
 
 
-@pytest.mark.parametrize("condition", CHOICES)
-def test_a_choice_that_bounds_decide(condition):
-    chosen = CHOICES[condition]
+@table(
+    ("Less (m, zero)", "w, m"),
+    ("Less (m, size)", "m, w"),
+    ("Less (four, m)", "w, m"),
+    ("LessOrEqual (zero, m)", "m, w"),
+    ("LessOrEqual (m, four)", "m, w"),
+    ("Greater (zero, m)", "w, m"),
+)
+def test_a_choice_that_bounds_decide(condition, chosen):
     assert_proved(WRAPPED.format("i", condition, chosen), PLAIN)
     assert_open(WRAPPED.format("i", condition, ", ".join(chosen.split(", ")[::-1])), PLAIN)
     assert_open(WRAPPED.format("j", condition, chosen), WRAPPED.format("j", "Less (m, m)", "w, m"))
 
 
-@pytest.mark.parametrize("condition", OPEN)
-def test_a_choice_that_bounds_do_not_decide(condition):
-    assert_open(WRAPPED.format("i", condition, OPEN[condition]), PLAIN)
+@table(
+    ("Less (m, one)", "w, m"),
+    ("Less (m, four)", "m, w"),
+    ("LessOrEqual (m, zero)", "w, m"),
+    ("LessOrEqual (one, m)", "m, w"),
+)
+def test_a_choice_that_bounds_do_not_decide(condition, text):
+    assert_open(WRAPPED.format("i", condition, text), PLAIN)
 
 
 def test_a_choice_that_broadcasts_stays():

@@ -6,15 +6,14 @@ from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import Heads
 from tables import table
 
-SHADOWED = """g (float[2] x, float[2] y, int64 n) => (float[2] z) {
-    z = Loop (n, , x) <body = b (int64 i, bool c, float[2] %s) => (bool d, float[2] t)
-        { d = Identity (c) t = Add (%s, y) }> }"""
-
 
 def test_names_of_bodies_win_over_those_around_them():
-    assert_proved(SHADOWED % ("s", "s"), SHADOWED % ("x", "x"))
-    assert_proved(SHADOWED % ("s", "s"), SHADOWED % ("z", "z"))
-    assert_open(SHADOWED % ("s", "x"), SHADOWED % ("x", "x"))
+    shadowed = """g (float[2] x, float[2] y, int64 n) => (float[2] z) {
+        z = Loop (n, , x) <body = b (int64 i, bool c, float[2] %s) => (bool d, float[2] t)
+            { d = Identity (c) t = Add (%s, y) }> }"""
+    assert_proved(shadowed % ("s", "s"), shadowed % ("x", "x"))
+    assert_proved(shadowed % ("s", "s"), shadowed % ("z", "z"))
+    assert_open(shadowed % ("s", "x"), shadowed % ("x", "x"))
 
 
 CAPTURED = """g (float[2] x, float[2] y, bool b) => (float[2] z) { v = Neg (%s)
@@ -171,11 +170,6 @@ def test_calls_and_bodies_that_stand_too_deep_are_open():
     assert_open(chained(MOST_DEPTH + 1), chained(1), f"more than {MOST_DEPTH} deep")
 
 
-FUNCTION = """<ir_version: 8, opset_import: ["" : %d, "f" : 1]>
-g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
-<opset_import: ["" : %d], domain: "f"> f (x, a) => (z) { %s }"""
-
-
 @table(
     (17, "k = Constant <value_int = 2> () z = Loop (k, , x) <body = b (i, c) => (c, i) {}>",
      "its body has 2 inputs; the node feeds 3"),
@@ -189,7 +183,10 @@ g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
      "body = b (r) => (w) { n = Constant <value = int64[2] {700000000, 3}> () "
      "w = Expand (r, n) }> (k, x)", "Abs and, in the rewrite, Relu"))  # fmt: skip
 def test_bodies_of_functions_that_do_not_fit_their_node_stay_open(opset, nodes, reason):
-    before, after = (model(FUNCTION % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))
+    function = """<ir_version: 8, opset_import: ["" : %d, "f" : 1]>
+    g (float[2, 4, 3] x) => (float[2, 4, 3] y) { z = f.f (x) y = %s (z) }
+    <opset_import: ["" : %d], domain: "f"> f (x, a) => (z) { %s }"""
+    before, after = (model(function % (opset, last, opset, nodes)) for last in ("Abs", "Relu"))
     proof = prove(before, after)
     assert proof.status == "open" and reason in proof.reason
 

@@ -55,19 +55,6 @@ def test_each_column_of_constant_tuples_has_its_own_axis(numbers, fits):
         assert_open(*models, "out of range")
 
 
-PREFIXES = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 one = {1},
-    int64[1] k = {0}, bool go = {1}> { s = Shape (x) n = Gather <axis = 0> (s, zero)
-    y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] t) { d = Identity (c)
-        j = Add (i, one) e = Unsqueeze (j, k) p = Slice (x, k, e, k)
-        t = ReduceSum <keepdims = 0> (p, k) }> }"""
-UP_TO_MOST = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 one = {1},
-    int64[1] k = {0}, int64[1] k1 = {1}, float[1, 2] first = {0, 0}> {
-    s = Shape <end = 1> (x) n = Squeeze (s, k) r = Range (zero, n, one) j = Add (r, one)
-    v = Min (j, s) q = Concat <axis = 0> (k, v) most = ReduceMax <axes = [0], keepdims = 1> (q)
-    p = Slice (x, k, most, k) c = CumSum (p, zero) e = Concat <axis = 0> (first, c)
-    y = Gather <axis = 0> (e, v) }"""
-
-
 @table(
     ("", ""),
     ("(k, v)", "(k, r)"),
@@ -77,6 +64,17 @@ UP_TO_MOST = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 on
 )
 def test_indices_up_to_the_largest_of_them(old, new):
     """Element v of a row and the rows before the largest v."""
-    one, other = model(PREFIXES, 17), model(UP_TO_MOST.replace(old, new, 1), 17)
+    prefixes = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 one = {1},
+        int64[1] k = {0}, bool go = {1}> { s = Shape (x) n = Gather <axis = 0> (s, zero)
+        y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[2] t) { d = Identity (c)
+            j = Add (i, one) e = Unsqueeze (j, k) p = Slice (x, k, e, k)
+            t = ReduceSum <keepdims = 0> (p, k) }> }"""
+    up_to_most = """g (float[n, 2] x) => (float[m, 2] y) <int64 zero = {0}, int64 one = {1},
+        int64[1] k = {0}, int64[1] k1 = {1}, float[1, 2] first = {0, 0}> {
+        s = Shape <end = 1> (x) n = Squeeze (s, k) r = Range (zero, n, one) j = Add (r, one)
+        v = Min (j, s) q = Concat <axis = 0> (k, v) most = ReduceMax <axes = [0], keepdims = 1> (q)
+        p = Slice (x, k, most, k) c = CumSum (p, zero) e = Concat <axis = 0> (first, c)
+        y = Gather <axis = 0> (e, v) }"""
+    one, other = model(prefixes, 17), model(up_to_most.replace(old, new, 1), 17)
     proof = prove(one, other, equality="reals")
     assert proof.proved is (not old), proof.reason

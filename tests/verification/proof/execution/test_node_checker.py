@@ -28,28 +28,24 @@ def test_inputs_of_other_types_may_stand_side_by_side():
     assert prove(good, good).proved
 
 
-INVALID = {
-    "Upsample": ("y = Upsample (x, s)", 9, 13),
-    "Scatter": ("y = Scatter (x, i, x)", 9, 13),
-    "Split": ("y, q = Split (x)", 13, 18),
-    "Gelu": ("y = Gelu (x)", 20, 18),
-    "Flatten": ("y = Flatten <axis = -1> (x)", 11, 10),
-    "Cast": ("t = Cast <to = 8> (x) y = Neg (x)", 9, 8),
-    "GridSample": ('y = GridSample <mode = "cubic"> (x, x)', 20, 16),
-    "Scale": ("y = Neg <scale = 3.0> (x)", 18, 18),
-    "no value": ("k = Constant () y = Add (x, k)", 18, 18),
-    "two values": ("k = Constant <value_float = 1.0, value_int = 1> () y = Add (x, k)", 18, 18),
-    "Gelu of what": ('y = Gelu <approximate = "sinh"> (x)', 20, 20),
-    "Resize": ('y = Resize <mode = "lineal"> (x, , s)', 18, 18),
-    "Transpose": ("y = Transpose <perm = [2, 0, 1, 1]> (x)", 18, 18),
-    "flag": ("y = Mod <fmod = -1> (x, x)", 18, 18),
-    "keepdims": ("y = ReduceMax <axes = [1], keepdims = 2> (x)", 13, 13),
-}
-
-
-@pytest.mark.parametrize("what", INVALID)
-def test_a_rewrite_that_is_no_valid_model_is_refuted(what):
-    nodes, old, new = INVALID[what]
+@table(
+    ("Upsample", "y = Upsample (x, s)", 9, 13),
+    ("Scatter", "y = Scatter (x, i, x)", 9, 13),
+    ("Split", "y, q = Split (x)", 13, 18),
+    ("Gelu", "y = Gelu (x)", 20, 18),
+    ("Flatten", "y = Flatten <axis = -1> (x)", 11, 10),
+    ("Cast", "t = Cast <to = 8> (x) y = Neg (x)", 9, 8),
+    ("GridSample", 'y = GridSample <mode = "cubic"> (x, x)', 20, 16),
+    ("Scale", "y = Neg <scale = 3.0> (x)", 18, 18),
+    ("no value", "k = Constant () y = Add (x, k)", 18, 18),
+    ("two values", "k = Constant <value_float = 1.0, value_int = 1> () y = Add (x, k)", 18, 18),
+    ("Gelu of what", 'y = Gelu <approximate = "sinh"> (x)', 20, 20),
+    ("Resize", 'y = Resize <mode = "lineal"> (x, , s)', 18, 18),
+    ("Transpose", "y = Transpose <perm = [2, 0, 1, 1]> (x)", 18, 18),
+    ("flag", "y = Mod <fmod = -1> (x, x)", 18, 18),
+    ("keepdims", "y = ReduceMax <axes = [1], keepdims = 2> (x)", 13, 13),
+)
+def test_a_rewrite_that_is_no_valid_model_is_refuted(what, nodes, old, new):
     text = """g (float[2, 1, 2, 2] x, int64[2, 1, 2, 2] i) => (float[a, b, c, d] y)
         <float[4] s = {1, 1, 1, 1}> { %s }"""
     after = parsed(text % nodes, new)
@@ -107,18 +103,13 @@ def test_a_body_that_needs_an_absent_argument_stays_open(nodes, reason):
     assert proof.status == "open" and reason in proof.reason
 
 
-DECLARED = {
-    "a value": "g (float[3] x, bool c) => (float[3] y) <float[3] z> { z = Neg (x) y = Abs (z) }",
-    "an output": "g (float[3] x, bool c) => (float[3] y) { y = Neg (x) }",
-    "an output of a body": """g (float[3] x, bool c) => (int64 y) { d = If (c) <
+@table(
+    ("a value", "g (float[3] x, bool c) => (float[3] y) <float[3] z> { z = Neg (x) y = Abs (z) }"),
+    ("an output", "g (float[3] x, bool c) => (float[3] y) { y = Neg (x) }"),
+    ("an output of a body", """g (float[3] x, bool c) => (int64 y) { d = If (c) <
         then_branch = t () => (float[3] u) { u = Neg (x) },
-        else_branch = e () => (float[3] v) { v = Abs (x) }> y = Size (d) }""",
-}
-
-
-@pytest.mark.parametrize("what", DECLARED)
-def test_a_value_of_another_type_than_its_graph_declares_is_refuted(what):
-    text = DECLARED[what]
+        else_branch = e () => (float[3] v) { v = Abs (x) }> y = Size (d) }"""))  # fmt: skip
+def test_a_value_of_another_type_than_its_graph_declares_is_refuted(what, text):
     declared = {"a value": "float[3] z", "an output": "float[3] y"}.get(what, "float[3] u")
     before = parsed(text)
     after = parsed(text.replace(declared, declared.replace("float", "double")))
@@ -131,18 +122,16 @@ def test_a_value_of_another_type_than_its_graph_declares_is_refuted(what):
         assert proof.reason.endswith("is declared as double and is float")
 
 
-STATE = """g (float[2] x) => (float[2] y) <int64 n = {%s}> {
-    s = SequenceConstruct (x)
-    a, b = Loop (n, "", x, s) <body = t (int64 i, bool c, float[2] p, seq(float[2]) q)
-        => (bool d, float[2] %s, seq(float[2]) r) {
-        d = Identity (c) o = Neg (p) r = SequenceInsert (q, x) }>
-    y = Identity (x) }"""
-
-
 @pytest.mark.parametrize("iterations", [1, 3, 100])
 def test_a_sequence_is_not_the_tensor_that_a_body_declares(iterations):
     """Read by no output: the loop fails on its second iteration."""
-    before, after = (parsed(STATE % (iterations, output), 21) for output in "or")
+    state = """g (float[2] x) => (float[2] y) <int64 n = {%s}> {
+        s = SequenceConstruct (x)
+        a, b = Loop (n, "", x, s) <body = t (int64 i, bool c, float[2] p, seq(float[2]) q)
+            => (bool d, float[2] %s, seq(float[2]) r) {
+            d = Identity (c) o = Neg (p) r = SequenceInsert (q, x) }>
+        y = Identity (x) }"""
+    before, after = (parsed(state % (iterations, output), 21) for output in "or")
     assert prove(before, before).proved
     proof = prove(before, after)
     assert proof.status == "refuted"
@@ -199,9 +188,6 @@ def test_another_operator_accepts_fewer_types(one, other):
     assert not prove(*onnx_models(UNREAD % one, UNREAD % other)).proved
 
 
-OWN = "g (float[3] x) => (float[3] y) <float r = {{{0}}}> {{ y = Neg (x) {1} }}"
-
-
 @table(
     ("0.5", "d = Dropout (x, r)", True),
     ("2.0", "d = Dropout (x, r)", False),  # onnxruntime: "ratio must be in the range [0, 1)"
@@ -210,7 +196,8 @@ OWN = "g (float[3] x) => (float[3] y) <float r = {{{0}}}> {{ y = Neg (x) {1} }}"
     ("1.0", "d = Mod <fmod = 0> (x, r)", False),
 )
 def test_a_rewrite_may_not_hold_a_node_whose_value_runtimes_refuse(number, node, is_proved):
-    before, after = onnx_models(OWN.format(number, ""), OWN.format(number, node))
+    own = "g (float[3] x) => (float[3] y) <float r = {{{0}}}> {{ y = Neg (x) {1} }}"
+    before, after = onnx_models(own.format(number, ""), own.format(number, node))
     assert prove(before, after).proved is is_proved
     feeds = {"x": np.float32([1, 2, 3])}
     if is_proved:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 import onnx
-import pytest
 from onnx import TensorProto, helper
 from onnx.defs import OpSchema
 from proofs import model
@@ -78,23 +77,19 @@ def test_no_input_has_a_type_that_only_another_version_accepts():
     assert count > 500
 
 
-OF_TYPE = {
-    "Bernoulli": ("dtype", [TensorProto.FLOAT]),
-    "BitCast": ("to", [TensorProto.FLOAT]),
-    "Cast": ("to", [TensorProto.FLOAT]),
-    "EyeLike": ("dtype", [TensorProto.FLOAT]),
-    "HannWindow": ("output_datatype", [TensorProto.INT64]),
-    "Multinomial": ("dtype", [TensorProto.FLOAT]),
-    "QuantizeLinear": ("output_dtype", [TensorProto.FLOAT] * 2),
-    "RandomNormal": ("dtype", []),
-    "RandomUniformLike": ("dtype", [TensorProto.FLOAT]),
-    "SequenceEmpty": ("dtype", []),
-}
-
-
-@pytest.mark.parametrize("op_type", OF_TYPE)
-def test_no_attribute_sets_a_type_that_the_version_lacks(op_type):
-    name, types = OF_TYPE[op_type]
+@table(
+    ("Bernoulli", "dtype", [TensorProto.FLOAT]),
+    ("BitCast", "to", [TensorProto.FLOAT]),
+    ("Cast", "to", [TensorProto.FLOAT]),
+    ("EyeLike", "dtype", [TensorProto.FLOAT]),
+    ("HannWindow", "output_datatype", [TensorProto.INT64]),
+    ("Multinomial", "dtype", [TensorProto.FLOAT]),
+    ("QuantizeLinear", "output_dtype", [TensorProto.FLOAT] * 2),
+    ("RandomNormal", "dtype", []),
+    ("RandomUniformLike", "dtype", [TensorProto.FLOAT]),
+    ("SequenceEmpty", "dtype", []),
+)
+def test_no_attribute_sets_a_type_that_the_version_lacks(op_type, name, types):
     for schema, _, last in _schemas():
         if schema.name != op_type or name not in schema.attributes or last < 7:
             continue

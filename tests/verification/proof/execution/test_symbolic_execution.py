@@ -32,17 +32,15 @@ def test_terms_are_worth_what_the_reference_gives(number):
     assert checked >= 8
 
 
-CALLED = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
-g (float[2] x, float[2] y) => (float[2] z) { a = local.f (x, y) z = local.f (a, y) }
-<domain: "local", opset_import: ["" : 18]> f (p, q) => (r) { r = %s (p, q) }"""
-
-
 def test_functions_are_entered_whatever_they_are_called():
+    called = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+    g (float[2] x, float[2] y) => (float[2] z) { a = local.f (x, y) z = local.f (a, y) }
+    <domain: "local", opset_import: ["" : 18]> f (p, q) => (r) { r = %s (p, q) }"""
     assert_proved(
-        CALLED % "Sub",
+        called % "Sub",
         "g (float[2] x, float[2] y) => (float[2] z) { a = Sub (x, y) z = Sub (a, y) }",
     )
-    assert_open(CALLED % "Sub", CALLED % "Add")
+    assert_open(called % "Sub", called % "Add")
 
 
 def test_operators_that_nobody_knows_correspond_one_to_one():

@@ -107,14 +107,12 @@ def test_sizes_that_a_body_declares_are_its_own(sizes):
     assert proof_of(one, other).proved is (sizes == "float[M]")
 
 
-SCANNED = """g (float[N] x, int64 n, bool c) => (float[N] y, float[R, S] z) {
-    y, z = Loop (n, c, x) <body = b (int64 i, bool k, float[N] s)
-        => (bool k2, float[N] t, %s r) { k2 = Identity (k) t = Add (s, s) r = Neg (s) }> }"""
-
-
 def test_a_scan_output_of_unknown_size_may_differ_without_an_iteration(shared):
-    proof_of(SCANNED % "float[N]", SCANNED % "float[N]")
-    known = (SCANNED % "float[3]").replace("[N]", "[3]")
+    scanned = """g (float[N] x, int64 n, bool c) => (float[N] y, float[R, S] z) {
+        y, z = Loop (n, c, x) <body = b (int64 i, bool k, float[N] s)
+            => (bool k2, float[N] t, %s r) { k2 = Identity (k) t = Add (s, s) r = Neg (s) }> }"""
+    proof_of(scanned % "float[N]", scanned % "float[N]")
+    known = (scanned % "float[3]").replace("[N]", "[3]")
     assert proof_of(known, known).proved
     assert shared[0] is None and shared[-1] == []
 

@@ -8,6 +8,7 @@ from straightline.verification.proof.reals.field import HALF
 from straightline.verification.proof.reals.real_terms import RealTerms
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 RANDOM = np.random.default_rng(1)
 A = RANDOM.normal(size=(5, 7)).astype(np.float32)
@@ -15,21 +16,17 @@ V = np.abs(RANDOM.normal(size=7)).astype(np.float32)
 SHAPE = tuple([Dimension.constant(size) for size in A.shape])
 
 
-CASES = {
-    "a product": (lambda r, a, v: r.field.multiply(a, v), A * V),
-    "a root": (lambda r, a, v: r.field.multiply(a, r.field.power(v, -HALF)), A / np.sqrt(V)),
-    "a sum": (lambda r, a, v: r.field.add(a, v), A + V),
-    "a number": (lambda r, a, v: r.field.scale(a, Fraction(1, 7)), A / np.float32(7)),
-    "a mean": (lambda r, a, v: r.mean_over(a, SHAPE, [1]), A.mean(1, keepdims=True)),
-    "a transposed sum": (lambda r, a, v: r.transposed(r.field.add(a, v), SHAPE, [1, 0]), (A + V).T),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_floats_are_within_the_bound_of_the_value(name):
+@table(
+    ("a product", lambda r, a, v: r.field.multiply(a, v), A * V),
+    ("a root", lambda r, a, v: r.field.multiply(a, r.field.power(v, -HALF)), A / np.sqrt(V)),
+    ("a sum", lambda r, a, v: r.field.add(a, v), A + V),
+    ("a number", lambda r, a, v: r.field.scale(a, Fraction(1, 7)), A / np.float32(7)),
+    ("a mean", lambda r, a, v: r.mean_over(a, SHAPE, [1]), A.mean(1, keepdims=True)),
+    ("a transposed sum", lambda r, a, v: r.transposed(r.field.add(a, v), SHAPE, [1, 0]), (A + V).T),
+)
+def test_floats_are_within_the_bound_of_the_value(name, function, computed):
     terms = Terms(Budget())
     reals = RealTerms(terms)
-    function, computed = CASES[name]
     value = reals.values.of(function(reals, *[reals.of(terms.constant(array)) for array in (A, V)]))
     bound = value.error * 2.0**-24
     assert value.array.shape == computed.shape

@@ -142,13 +142,6 @@ def test_powers_of_2_leave_a_constant(factor):
     assert status(before, model(SUM, "s = Mul (x, a) y = Add (s, z)", constants)) != "proved"
 
 
-CONV = (
-    "(float[n, c, 7, 6] x, float[m, c, 3, 3] w, float[m, c, 3, 3] v, float[m] b,"
-    " float[m, 1, 1, 1] s, float[1, c, 1, 1] i, float[1, 1, 3, 1] k, float[m, 1, 1] o)"
-    " => (float[n, m, 5, 4] y)"
-)
-
-
 @pytest.mark.sample(5)
 @table(
     ("t = Conv (x, w) y = Add (t, o)", "u = Reshape (o, flat) y = Conv (x, w, u)", True),
@@ -165,7 +158,12 @@ CONV = (
      False))  # fmt: skip
 def test_convolutions(before, after, is_equal):
     constants = "<int64[1] flat = {-1}, int64[1] first = {3}, float two = {2}>"
-    one, other = (model(CONV, nodes, constants) for nodes in (before, after))
+    conv = (
+        "(float[n, c, 7, 6] x, float[m, c, 3, 3] w, float[m, c, 3, 3] v, float[m] b,"
+        " float[m, 1, 1, 1] s, float[1, c, 1, 1] i, float[1, 1, 3, 1] k, float[m, 1, 1] o)"
+        " => (float[n, m, 5, 4] y)"
+    )
+    one, other = (model(conv, nodes, constants) for nodes in (before, after))
     assert (status(one, other) == "proved") == is_equal
     assert (status(other, one) == "proved") == is_equal
     rng = np.random.default_rng(0)
@@ -190,17 +188,15 @@ def test_a_factor_along_the_contracted_axis_is_one_of_the_weights():
     assert status(before, model(FACTOR, "v = Mul (w, s) y = MatMul (x, v)")) != "proved"
 
 
-HEADS = "(float[b, t, 8] x, float[b, t, 1] r, float[8] s) => (float[b, t, 2, 4] y)"
-SIZES = "<int64[4] sizes = {0, 0, 2, 4}, int64[4] one = {0, 0, 1, 1}, int64[2] pair = {2, 4}>"
-
-
 def test_a_factor_passes_through_a_view():
-    before = model(HEADS, "p = Mul (x, r) q = Mul (p, s) y = Reshape (q, sizes)", SIZES)
+    heads = "(float[b, t, 8] x, float[b, t, 1] r, float[8] s) => (float[b, t, 2, 4] y)"
+    sizes = "<int64[4] sizes = {0, 0, 2, 4}, int64[4] one = {0, 0, 1, 1}, int64[2] pair = {2, 4}>"
+    before = model(heads, "p = Mul (x, r) q = Mul (p, s) y = Reshape (q, sizes)", sizes)
     parts = "v = Reshape (x, sizes) u = Reshape (r, one) z = Reshape (s, pair) "
-    after = model(HEADS, parts + "p = Mul (v, u) y = Mul (p, z)", SIZES)
+    after = model(heads, parts + "p = Mul (v, u) y = Mul (p, z)", sizes)
     assert status(before, after) == status(after, before) == "proved"
     turned = parts.replace("(s, pair)", "(c, pair)").replace("z =", "c = Neg (s) z =")
-    assert status(before, model(HEADS, turned + "p = Mul (v, u) y = Mul (p, z)", SIZES)) != "proved"
+    assert status(before, model(heads, turned + "p = Mul (v, u) y = Mul (p, z)", sizes)) != "proved"
 
 
 WINDOWS = "(float[6, 2] x, float[6, 1] r, float[4] s) => (float[3, 4] y) <int64[2] sizes = {3, 4}>"
@@ -210,10 +206,6 @@ def test_a_factor_that_crosses_an_axis_of_a_view_stays():
     before = model(WINDOWS, "p = Mul (x, r) y = Reshape (p, sizes)")
     assert status(before, before) == "proved"
     assert status(before, model(WINDOWS, "v = Reshape (x, sizes) y = Mul (v, s)")) != "proved"
-
-
-TRANSPOSED = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, float[m] b,
-    float[1, m, 1, 1] s, float[c, 1, 1, 1] i, float[1, 1, 3, 1] k) => (float[n, m, 9, 6] y)"""
 
 
 @table(
@@ -228,7 +220,9 @@ TRANSPOSED = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, 
      "t = ConvTranspose (x, w) u = ConvTranspose (x, v) y = Add (t, u)", True))  # fmt: skip
 def test_transposed_convolutions(before, after, is_equal):
     constants = "<int64[3] shape = {-1, 1, 1}>"
-    one, other = (model(TRANSPOSED, nodes, constants) for nodes in (before, after))
+    transposed = """(float[n, c, 7, 6] x, float[c, m, 3, 1] w, float[c, m, 3, 1] v, float[m] b,
+        float[1, m, 1, 1] s, float[c, 1, 1, 1] i, float[1, 1, 3, 1] k) => (float[n, m, 9, 6] y)"""
+    one, other = (model(transposed, nodes, constants) for nodes in (before, after))
     assert (status(one, other) == "proved") == is_equal
     assert (status(other, one) == "proved") == is_equal
 
@@ -245,9 +239,6 @@ def test_groups_of_transposed_convolutions(channels, is_equal):
     assert (status(before, after) == "proved") == is_equal
 
 
-IMAGE = "(float[n, 2, 5, 5] x, float[{}, {}, 3, 3] w, float[{}] s) => (float[n, m, p, q] y)"
-
-
 @table(
     ("Conv", "[1, 2, 1, 1]", (3, 2), True),
     ("Conv <group = 2>", "[2, 1, 1, 1]", (2, 1), False),
@@ -255,7 +246,8 @@ IMAGE = "(float[n, 2, 5, 5] x, float[{}, {}, 3, 3] w, float[{}] s) => (float[n, 
     ("ConvTranspose <group = 2>", "[2, 1, 1, 1]", (2, 3), True),
 )
 def test_factors_of_channels_are_those_of_weights(node, weights, sizes, is_equal):
-    signature = IMAGE.format(*sizes, 2)
+    image = "(float[n, 2, 5, 5] x, float[{}, {}, 3, 3] w, float[{}] s) => (float[n, m, p, q] y)"
+    signature = image.format(*sizes, 2)
     shapes = f"<int64[3] c = {{2, 1, 1}}, int64[4] f = {{{weights[1:-1]}}}>"
     before = model(signature, f"t = Reshape (s, c) u = Mul (x, t) y = {node} (u, w)", shapes)
     after = model(signature, f"t = Reshape (s, f) u = Mul (w, t) y = {node} (x, u)", shapes)
@@ -323,10 +315,6 @@ def test_rows_below_functions():
     )
 
 
-DOT = "(float[3] x, float[3] z) => (float[a, b] y)"
-UNIT_AXES = "p = Unsqueeze (x, first) q = Unsqueeze (z, last) r = Transpose (q) "
-
-
 @table(
     ("m = Mul (p, r) s = ReduceSum (m, last) y = Identity (s)", True),
     ("m = Mul (p, r) y = ReduceMean <axes = [1]> (m)", False),
@@ -336,8 +324,10 @@ UNIT_AXES = "p = Unsqueeze (x, first) q = Unsqueeze (z, last) r = Transpose (q) 
 )
 def test_a_product_of_two_vectors_is_a_sum(nodes, equal):
     constants = "<int64[1] first = {0}, int64[1] last = {1}>"
+    dot = "(float[3] x, float[3] z) => (float[a, b] y)"
+    unit_axes = "p = Unsqueeze (x, first) q = Unsqueeze (z, last) r = Transpose (q) "
     product, other = (
-        model(DOT, UNIT_AXES + each, constants) for each in ("y = MatMul (p, q)", nodes)
+        model(dot, unit_axes + each, constants) for each in ("y = MatMul (p, q)", nodes)
     )
     assert (status(product, other) == "proved") is equal
 

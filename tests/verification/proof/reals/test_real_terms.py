@@ -1,5 +1,4 @@
 import onnx
-import pytest
 from straightline import prove
 from tables import table
 
@@ -64,33 +63,29 @@ def test_digits_that_are_read_stay_apart():
 LARGE = "float[4] {} = {{10000000000, 20000000000, 30000000000, 50000000000}}"
 HELD = f"{LARGE.format('a')}, {LARGE.format('e')}, float[4] b = {{1, 3, 2, 7}}"
 SUMMANDS = f"<{HELD}, float[4] c = {{0.1, 0.2, 0.3, 0.7}}>"
-SUMS = {
-    "rounded once": ("s = Add (x, b) y = Add (s, c)", "y = Add (x, d)", "proved"),
-    "cancels": ("s = Add (x, a) t = Add (s, b) y = Sub (t, a)", "y = Identity (x)", "open"),
-    "of the original": ("s = Add (x, a) t = Add (s, b) y = Sub (t, e)", "y = Identity (x)", "open"),
-}
 
 
-@pytest.mark.parametrize("name", SUMS)
-def test_a_sum_of_constants_is_rounded_where_that_cancels_nothing(name):
-    before, after, status = SUMS[name]
+@table(
+    ("rounded once", "s = Add (x, b) y = Add (s, c)", "y = Add (x, d)", "proved"),
+    ("cancels", "s = Add (x, a) t = Add (s, b) y = Sub (t, a)", "y = Identity (x)", "open"),
+    ("of the original", "s = Add (x, a) t = Add (s, b) y = Sub (t, e)", "y = Identity (x)", "open"),
+)
+def test_a_sum_of_constants_is_rounded_where_that_cancels_nothing(name, before, after, status):
     signature, total = "(float[n, 4] x) => (float[n, 4] y)", "<float[4] d = {1.1, 3.2, 2.3, 7.7}>"
     pair = model(signature, before, SUMMANDS), model(signature, after, total)
     assert prove(*pair, equality="reals", search=False).status == status
 
 
 MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
-MOVES = {
-    "Transpose": ("Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
-    "Reshape": ("Reshape (a, shape)", "Reshape (%s, shape)", "<int64[3] shape = {0, 2, 2}>"),
-    "Slice": ("Slice (a, one, two, one)", "Slice (%s, one, two, one)",
-     "<int64[1] one = {1}, int64[1] two = {2}>")}  # fmt: skip
 
 
-@pytest.mark.parametrize("move", MOVES)
-def test_data_movement_applies_to_each_atom(move):
+@table(
+    ("Transpose", "Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
+    ("Reshape", "Reshape (a, shape)", "Reshape (%s, shape)", "<int64[3] shape = {0, 2, 2}>"),
+    ("Slice", "Slice (a, one, two, one)", "Slice (%s, one, two, one)",
+     "<int64[1] one = {1}, int64[1] two = {2}>"))  # fmt: skip
+def test_data_movement_applies_to_each_atom(move, whole, each, constants):
     """Before: the sum is moved. After: what is added is moved. Other elements are not equal."""
-    whole, each, constants = MOVES[move]
     rank = 3 if move == "Reshape" else 2
     signature = MOVED.replace("float y", f"float[{', '.join('abc'[:rank])}] y")
     before = model(signature, f"a = Add (x, z) y = {whole}", constants)

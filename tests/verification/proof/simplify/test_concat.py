@@ -68,14 +68,6 @@ def test_pieces_that_are_a_whole_have_its_size():
     assert_open(one.replace("{-2}", "{-3}"), other)
 
 
-SUMS = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}, int64[1] first = {0},
-    int64[1] one = {1}, int64[1] two = {2}, int64[1] most = {9223372036854775807}> {
-    b = Concat <axis = 0> (x, x, x) a = Slice (b, first, FIRST, first) s = CumSum <EX> (b, zero)
-    c = Slice (s, REST, most, first) y = Concat <axis = 0> (a, c) }"""
-WHOLE = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}> {
-    b = Concat <axis = 0> (x, x, x) y = CumSum <EX> (b, zero) }"""
-
-
 @table(
     ("one", "one", 0, True),
     ("two", "two", 0, False),
@@ -83,11 +75,17 @@ WHOLE = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}> {
     ("one", "one", 1, False),
 )
 def test_the_first_row_of_sums_is_the_first_summand(first, rest, exclusive, is_equal):
+    sums = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}, int64[1] first = {0},
+        int64[1] one = {1}, int64[1] two = {2}, int64[1] most = {9223372036854775807}> {
+        b = Concat <axis = 0> (x, x, x) a = Slice (b, first, FIRST, first) s = CumSum <EX> (b, zero)
+        c = Slice (s, REST, most, first) y = Concat <axis = 0> (a, c) }"""
+    whole = """g (float[K, 2] x) => (float[N, 2] y) <int64 zero = {0}> {
+        b = Concat <axis = 0> (x, x, x) y = CumSum <EX> (b, zero) }"""
     texts = [
         text.replace("FIRST", first)
         .replace("REST", rest)
         .replace("<EX>", f"<exclusive = {exclusive}>")
         .replace("[K, 2]", "[1, 2]")
-        for text in (SUMS, WHOLE)
+        for text in (sums, whole)
     ]
     (assert_proved if is_equal else assert_open)(*texts)

@@ -78,16 +78,14 @@ def test_a_size_is_its_own_number_of_iterations():
     assert shorter.fact.content.item().less(0) is False
 
 
-MINIMUM = """g (float[S] x) => (int64[k] z)
-    <int64[1] c = {32}, int64[1] one = {1}, int64 zero = {0}, int64 step = {1},
-     int64[1] front = {0}> {
-    s = Shape (x) m = Min (s, c) %s e = Squeeze (t, front) z = Range (zero, e, step) }"""
-
-
 @pytest.mark.parametrize("other", ["t = Add (m, one)", "t = Identity (m)"])
 def test_a_minimum_that_is_at_least_one_is_no_sum(other):
-    assert_open(MINIMUM % "t = Max (m, one)", MINIMUM % other)
-    assert_proved(MINIMUM % "t = Max (m, one)", MINIMUM % "t = Max (one, m)")
+    minimum = """g (float[S] x) => (int64[k] z)
+        <int64[1] c = {32}, int64[1] one = {1}, int64 zero = {0}, int64 step = {1},
+         int64[1] front = {0}> {
+        s = Shape (x) m = Min (s, c) %s e = Squeeze (t, front) z = Range (zero, e, step) }"""
+    assert_open(minimum % "t = Max (m, one)", minimum % other)
+    assert_proved(minimum % "t = Max (m, one)", minimum % "t = Max (one, m)")
 
 
 QUOTIENT = """g (float[N] x, int64[1] a) => (int64[1] z)

@@ -135,13 +135,6 @@ def test_a_pad_of_no_elements_is_its_operand(mode):
     assert_open(*both)
 
 
-ROWS = """g (float[n, 2] x) => (float[a, b] y) <int64 zero = {{0}}, int64 one = {{1}},
-    bool go = {{1}}, int64[4] widths = {{{widths}}}, float[{side}] first = {{{zeros}}}> {{
-    p = {pad} s = Shape (x) n = Gather <axis = 0> (s, zero) y = Loop (n, go) <body = b (int64 i,
-        bool c) => (bool d, float[2] r) {{ d = Identity (c) j = {place}
-        r = Gather <axis = 0> (p, j) }}> }}"""
-
-
 @table(
     ("1, 0, 0, 0", "Add (i, one)", 1),
     ("1, 0, 2, 0", "Add (i, one)", 1),
@@ -150,7 +143,12 @@ ROWS = """g (float[n, 2] x) => (float[a, b] y) <int64 zero = {{0}}, int64 one = 
 def test_rows_of_a_pad_are_those_of_a_concat(widths, place, side):
     options = {"widths": widths, "place": place, "side": f"{side}, 2"}
     options["zeros"] = ", ".join(["0"] * 2 * side)
-    padded = ROWS.format(pad="Pad (x, widths)", **options)
-    assert_proved(padded, ROWS.format(pad="Concat <axis = 0> (first, x)", **options))
+    rows = """g (float[n, 2] x) => (float[a, b] y) <int64 zero = {{0}}, int64 one = {{1}},
+        bool go = {{1}}, int64[4] widths = {{{widths}}}, float[{side}] first = {{{zeros}}}> {{
+        p = {pad} s = Shape (x) n = Gather <axis = 0> (s, zero) y = Loop (n, go) <body = b (int64 i,
+            bool c) => (bool d, float[2] r) {{ d = Identity (c) j = {place}
+            r = Gather <axis = 0> (p, j) }}> }}"""
+    padded = rows.format(pad="Pad (x, widths)", **options)
+    assert_proved(padded, rows.format(pad="Concat <axis = 0> (first, x)", **options))
     other = {**options, "place": "Identity (i)"}
-    assert_open(padded, ROWS.format(pad="Concat <axis = 0> (first, x)", **other))
+    assert_open(padded, rows.format(pad="Concat <axis = 0> (first, x)", **other))

@@ -43,22 +43,17 @@ def test_rows_of_an_open_number():
     assert_open(text % "j = Sub (i, last) y = ScatterND (x, j, u)", text % ALL)
 
 
-WRITTEN = """g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y)
-    <int64 zero = {0}, int64 one = {1}, int64[1] last = {-1}, int64[1] most = {1}> {
-    s = Shape (u) n = Gather <axis = 0> (s, zero) a = Concat <axis = 0> (x, u)
-    r = Range (zero, n, one) p = Add (r, OFFSET) i = Unsqueeze (p, most)
-    y = ScatterND (a, i, u) }"""
-BEHIND = "g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y) { y = Concat <axis = 0> (x, u) }"
-
-
 @pytest.mark.parametrize(("offset", "is_equal"), [("one", True), ("zero", False), ("last", False)])
 def test_rows_in_order_stand_behind_the_others(offset, is_equal):
-    (assert_proved if is_equal else assert_open)(WRITTEN.replace("OFFSET", offset), BEHIND)
+    written = """g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] last = {-1}, int64[1] most = {1}> {
+        s = Shape (u) n = Gather <axis = 0> (s, zero) a = Concat <axis = 0> (x, u)
+        r = Range (zero, n, one) p = Add (r, OFFSET) i = Unsqueeze (p, most)
+        y = ScatterND (a, i, u) }"""
+    behind = "g (float[1, 2] x, float[K, 2] u) => (float[N, 2] y) { y = Concat <axis = 0> (x, u) }"
+    (assert_proved if is_equal else assert_open)(written.replace("OFFSET", offset), behind)
 
 
-FEW = """g (float[5, 2] x, float[2, 2] u) => (float[5, 2] y) <int64[2, 2] down = {PLACES},
-    int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
-    int64[1] four = {4}, int64[1] five = {5}> { NODES }"""
 PIECES = """a = Slice (u, zero, one) b = Slice (u, one, two) c = Slice (x, zero, one)
     d = Slice (x, two, four) y = Concat <axis = 0> (c, FIRST, d, LAST)"""
 
@@ -74,7 +69,10 @@ def test_rows_at_known_places_are_pieces(places, first, is_equal):
     last = "ab".replace(first, "")
     pieces = PIECES.replace("FIRST", first).replace("LAST", last)
     scatter = "y = ScatterElements <axis = 0> (x, down, u)"
-    pair = [FEW.replace("PLACES", places).replace("NODES", nodes) for nodes in (scatter, pieces)]
+    few = """g (float[5, 2] x, float[2, 2] u) => (float[5, 2] y) <int64[2, 2] down = {PLACES},
+        int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] three = {3},
+        int64[1] four = {4}, int64[1] five = {5}> { NODES }"""
+    pair = [few.replace("PLACES", places).replace("NODES", nodes) for nodes in (scatter, pieces)]
     (assert_proved if is_equal else assert_open)(*pair)
     x, u = (np.arange(n, dtype=np.float32).reshape(-1, 2) for n in (10, 4))
     one, other = (run(model(text), {"x": x, "u": -u})[0] for text in pair)

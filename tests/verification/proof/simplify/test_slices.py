@@ -10,14 +10,13 @@ from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 from tables import table
 
-PLACE = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
-
 
 def test_a_place_counted_from_the_end_is_one_counted_from_the_front():
     at = "i = Constant <value_int = %d> () z = Gather (c, i)"
-    assert_proved(PLACE % (at % -1), PLACE % (at % 2))
-    assert_proved(PLACE % (at % -3), PLACE % (at % 0))
-    assert_open(PLACE % (at % -1), PLACE % (at % 1))
+    place = "g (float[2] x, float[1] y) => (float z) { c = Concat <axis = 0> (x, y) %s }"
+    assert_proved(place % (at % -1), place % (at % 2))
+    assert_proved(place % (at % -3), place % (at % 0))
+    assert_open(place % (at % -1), place % (at % 1))
 
 
 def test_a_place_behind_the_end_is_none():
@@ -139,21 +138,19 @@ def test_tuples_in_order_are_a_slice():
         assert_open(picked.replace("1, 2, 2, 0", other), text % "0, 0, 0, 0" + flat % (5, 7))
 
 
-WINDOWS = """g (float[N] x) => (float[90, 3] y) <int64 n = {90}, bool yes = {1}, int64 k = {4},
-    int64[3] offsets = {0, 1, 2}> { y = Loop (n, yes) <body = b (int64 i, bool c)
-    => (bool c2, float[3] r) { c2 = Identity (c) s = Mul (i, k) p = Add (offsets, s)
-    w = Gather (x, p) r = Neg (w) }> }"""
-GATHERED = """g (float[N] x) => (float[90, 3] y) <int64[90, 3] p = {%s}> {
-    w = Gather (x, p) y = Neg (w) }"""
-
-
 @pytest.mark.sample(0)
 def test_positions_in_a_constant_grow_with_the_iteration():
     positions = [4 * i + k for i in range(90) for k in range(3)]
-    assert_proved(WINDOWS, GATHERED % ", ".join(map(str, positions)))
+    windows = """g (float[N] x) => (float[90, 3] y) <int64 n = {90}, bool yes = {1}, int64 k = {4},
+        int64[3] offsets = {0, 1, 2}> { y = Loop (n, yes) <body = b (int64 i, bool c)
+        => (bool c2, float[3] r) { c2 = Identity (c) s = Mul (i, k) p = Add (offsets, s)
+        w = Gather (x, p) r = Neg (w) }> }"""
+    gathered = """g (float[N] x) => (float[90, 3] y) <int64[90, 3] p = {%s}> {
+        w = Gather (x, p) y = Neg (w) }"""
+    assert_proved(windows, gathered % ", ".join(map(str, positions)))
     for at in (0, 7, 269):
         other = [p + (n == at) for n, p in enumerate(positions)]
-        assert_open(WINDOWS, GATHERED % ", ".join(map(str, other)))
+        assert_open(windows, gathered % ", ".join(map(str, other)))
 
 
 def test_rows_of_a_constant_that_are_all_alike():
@@ -274,18 +271,16 @@ def test_a_slice_of_an_axis_of_open_size_counts_more_steps():
     assert spent[1] > spent[0] + 60
 
 
-STEPS = """g (float[N, M] x) => (float[?, ?] y) <int64[1] k = {{0}}, int64[1] one = {{1}},
-    int64[1] two = {{2}}, int64[1] end = {{99}}, int64[2] s = {{0, 1}}, int64[2] e = {{99, 99}},
-    int64[2] both = {{2, 2}}, int64[2] turned = {{1, 0}}> {{ {} }}"""
-
-
 @table(
     "t = Slice (x, k, end, k, two) y = Slice (t, one, end, one, two)",
     "t = Slice (x, one, end, one, two) y = Slice (t, k, end, k, two)",
     "r = Slice (x, k, end, k, two) t = Slice (r, one, end, one, two) y = Identity (t)",
 )
 def test_slices_in_steps_along_axes_of_open_size(spelling):
-    at_once = STEPS.format("y = Slice (x, s, e, s, both)")
-    assert_proved(STEPS.format(spelling), at_once)
-    assert_open(STEPS.format(spelling), STEPS.format("y = Slice (x, s, e, turned, both)"))
-    assert_open(STEPS.format(spelling.replace("end, one, two", "end, one, one")), at_once)
+    steps = """g (float[N, M] x) => (float[?, ?] y) <int64[1] k = {{0}}, int64[1] one = {{1}},
+        int64[1] two = {{2}}, int64[1] end = {{99}}, int64[2] s = {{0, 1}}, int64[2] e = {{99, 99}},
+        int64[2] both = {{2, 2}}, int64[2] turned = {{1, 0}}> {{ {} }}"""
+    at_once = steps.format("y = Slice (x, s, e, s, both)")
+    assert_proved(steps.format(spelling), at_once)
+    assert_open(steps.format(spelling), steps.format("y = Slice (x, s, e, turned, both)"))
+    assert_open(steps.format(spelling.replace("end, one, two", "end, one, one")), at_once)

@@ -31,15 +31,13 @@ def test_others_may_be_rounded(nodes):
     assert_open(TEXT.format(nodes), TEXT.format("y = Mul (n, m)"))
 
 
-SUM = "g ({} x, {} z) => ({} y) {{ a = Cast <to = {}> (x) b = Cast <to = {}> (z) {} }}"
-
-
 def sums(kind, wide, name="Sub", to="float"):
     """A sum of integers as a float, and a sum of floats."""
     numbers = [onnx.TensorProto.DataType.Value(each.upper()) for each in (wide, to)]
-    before = SUM.format(kind, kind, to, numbers[0], numbers[0], f"c = {name} (a, b)")
+    text = "g ({} x, {} z) => ({} y) {{ a = Cast <to = {}> (x) b = Cast <to = {}> (z) {} }}"
+    before = text.format(kind, kind, to, numbers[0], numbers[0], f"c = {name} (a, b)")
     before = before.replace("(a, b)", f"(a, b) y = Cast <to = {numbers[1]}> (c)")
-    return before, SUM.format(kind, kind, to, numbers[1], numbers[1], f"y = {name} (a, b)")
+    return before, text.format(kind, kind, to, numbers[1], numbers[1], f"y = {name} (a, b)")
 
 
 @pytest.mark.parametrize("kind", ["int8[n]", "uint16[n]"])

@@ -9,15 +9,15 @@ from vectorized import loop, untyped, vectorized
 
 CUT = """b = Constant <value_ints = [1]> () e = Constant <value_ints = [2]> ()
     a = Constant <value_ints = [%d]> ()"""
-WHOLE = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = %s z = Slice (y, b, e, a) }"
-PART = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = Slice (x, b, e, a) z = %s }"
 
 
 def outcome(nodes, axis, opset=18):
     """Whether a part along an axis is proved to be what the operator makes of that part, and
     whether a run says so."""
-    before = model(WHOLE % (CUT % axis, nodes % "x"), opset)
-    after = model(PART % (CUT % axis, nodes % "y"), opset)
+    whole = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = %s z = Slice (y, b, e, a) }"
+    before = model(whole % (CUT % axis, nodes % "x"), opset)
+    part = "g (float[2, 3, 4] x) => (float[p, q, r] z) { %s y = Slice (x, b, e, a) z = %s }"
+    after = model(part % (CUT % axis, nodes % "y"), opset)
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
     try:
         one, other = (reference.run(m, {"x": x})[0] for m in (before, after))
@@ -27,7 +27,7 @@ def outcome(nodes, axis, opset=18):
     return prove(before, after).proved, equal
 
 
-UNARY = [
+@table(
     "Abs",
     "Acos",
     "Acosh",
@@ -65,10 +65,7 @@ UNARY = [
     "Tan",
     "Tanh",
     "ThresholdedRelu",
-]
-
-
-@pytest.mark.parametrize("op_type", UNARY)
+)
 @pytest.mark.parametrize("axis", [0, 2])
 def test_elementwise_operators_take_each_element_by_itself(op_type, axis):
     opset = 20 if op_type == "Gelu" else 18
@@ -174,35 +171,20 @@ def test_loops_over_operators_that_pass_axes_are_proved(rule):
     assert prove(before, after).proved
 
 
-CERTAIN = {
-    "Einsum": ('r = Einsum <equation = "ij , kj"> (e, e)', "float[2, 2] r"),
-    "CenterCropPad": (
-        "t = Constant <value_ints = [2]> () r = CenterCropPad <axes = [-1]> (e, t)",
-        "float[2, 2] r",
-    ),
-    "GroupNormalization": (
-        """a = Constant <value_ints = [0, 3]> () u = Unsqueeze (e, a)
+@table(
+    ("Einsum", 'r = Einsum <equation = "ij , kj"> (e, e)', "float[2, 2] r"),
+    ("CenterCropPad", "t = Constant <value_ints = [2]> () r = CenterCropPad <axes = [-1]> (e, t)",
+     "float[2, 2] r"),
+    ("GroupNormalization", """a = Constant <value_ints = [0, 3]> () u = Unsqueeze (e, a)
         k = Constant <value_floats = [1.0, 2.0]> ()
-        v = GroupNormalization <num_groups = 2> (u, k, k) r = Squeeze (v, a)""",
-        "float[2, 3] r",
-    ),
-    "Det": ("t = Transpose (e) q = MatMul (e, t) r = Det (q)", "float r"),
-    "QuantizeLinear": (
-        """m = ReduceMax <keepdims = 0> (e) k = Abs (m) q = QuantizeLinear (e, k)
-        r = DequantizeLinear (q, k)""",
-        "float[2, 3] r",
-    ),
-    "MatMulInteger": (
-        """k = Constant <value_float = 0.5> () q = QuantizeLinear (e, k) t = Transpose (q)
-        w = QuantizeLinear (m, k) r = MatMulInteger (w, t)""",
-        "int32[4, 2] r",
-    ),
-}
-
-
-@pytest.mark.parametrize("rule", CERTAIN)
-def test_scans_over_operators_that_pass_axes_are_proved(rule):
-    body, out = CERTAIN[rule]
+        v = GroupNormalization <num_groups = 2> (u, k, k) r = Squeeze (v, a)""", "float[2, 3] r"),
+    ("Det", "t = Transpose (e) q = MatMul (e, t) r = Det (q)", "float r"),
+    ("QuantizeLinear", """m = ReduceMax <keepdims = 0> (e) k = Abs (m) q = QuantizeLinear (e, k)
+        r = DequantizeLinear (q, k)""", "float[2, 3] r"),
+    ("MatMulInteger",
+     """k = Constant <value_float = 0.5> () q = QuantizeLinear (e, k) t = Transpose (q)
+        w = QuantizeLinear (m, k) r = MatMulInteger (w, t)""", "int32[4, 2] r"))  # fmt: skip
+def test_scans_over_operators_that_pass_axes_are_proved(rule, body, out):
     opset = 21 if rule == "GroupNormalization" else 18
     text = f"""g (float[5, 2, 3] x, float[4, 3] m) => (z) {{ z = Scan <num_scan_inputs = 1,
         body = f (float[2, 3] e) => ({out}) {{ {body} }}> (x) }}"""

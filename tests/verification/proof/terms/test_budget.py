@@ -5,8 +5,6 @@ from straightline.facts.polynomial import Dimension
 from straightline.verification.proof import prove
 from straightline.verification.proof.terms.budget import Budget, OpenError
 
-TEXT = "g (float[2] x) => (float[2] z) { a = Neg (x) b = Sin (a) z = Tanh (b) }"
-
 
 def test_a_budget_ends():
     budget = Budget(terms=1, steps=2)
@@ -41,7 +39,8 @@ def test_terms_of_long_sizes_are_counted():
 
 @pytest.mark.parametrize("limits", [{"terms": 2}, {"steps": 2}])
 def test_a_proof_that_costs_too_much_is_open(limits):
-    assert prove(model(TEXT), model(TEXT)).proved
-    proof = prove(model(TEXT), model(TEXT), budget=Budget(**limits))
+    text = "g (float[2] x) => (float[2] z) { a = Neg (x) b = Sin (a) z = Tanh (b) }"
+    assert prove(model(text), model(text)).proved
+    proof = prove(model(text), model(text), budget=Budget(**limits))
     assert proof.status == "open"
     assert "too many" in proof.reason

@@ -118,17 +118,15 @@ def test_nan_is_the_same_as_itself():
     assert key_of(ir.Tensor(array=one)) == key_of(ir.Tensor(array=other))
 
 
-WEIGHTED = """<ir_version: 10, opset_import: ["" : 17]>
-g (float[200, 100] x) => (float[200, 100] z) { y = Mul (x, w) z = Add (y, v) }"""
-
-
 def answer(before, after):
     return prove(before, after, search=False)
 
 
 def weighted(folder, name, first=1, second=2, shared=False):
     """A model with two large weights in a file of its own, or within it."""
-    model = onnx.parser.parse_model(WEIGHTED)
+    text = """<ir_version: 10, opset_import: ["" : 17]>
+    g (float[200, 100] x) => (float[200, 100] z) { y = Mul (x, w) z = Add (y, v) }"""
+    model = onnx.parser.parse_model(text)
     with (folder / f"{name}.bin").open("wb") as stream:
         for label, value in (("w", first), ("v", second)):
             array = np.full((200, 100), value, np.float32)

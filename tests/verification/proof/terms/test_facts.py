@@ -21,13 +21,11 @@ def test_sizes_that_the_elements_of_two_inputs_tell_are_two():
     assert_open(COUNTED % ("y", "b"), COUNTED % ("y", "a"))
 
 
-RESIZED = """g (float[4] x) => (int64[1] s) <float[1] f = {%s}> {
-    y = Resize (x, , f) s = Shape (y) }"""
-
-
 def test_sizes_that_constants_of_floats_tell_are_read_from_each():
-    assert_proved(RESIZED % "2", "g (float[4] x) => (int64[1] s) <int64[1] s = {8}> { }")
-    assert_open(RESIZED % "2", RESIZED % "3")
+    resized = """g (float[4] x) => (int64[1] s) <float[1] f = {%s}> {
+        y = Resize (x, , f) s = Shape (y) }"""
+    assert_proved(resized % "2", "g (float[4] x) => (int64[1] s) <int64[1] s = {8}> { }")
+    assert_open(resized % "2", resized % "3")
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@ from proofs import assert_open
 from straightline.verification.proof import prove
 from straightline.verification.proof.terms.printing import shown
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
-
 
 def model(text):
-    return onnx.parser.parse_model(HEADER + text)
+    header = '<ir_version: 8, opset_import: ["" : 17]>'
+    return onnx.parser.parse_model(header + text)
 
 
 def differing(before, after):

@@ -7,16 +7,15 @@ from proofs import assert_open, assert_proved, model
 from straightline import reference
 from tables import table
 
-RESHAPED = """g (float[N, 4, 4, 8] x, float[K] w) => (int64[4] y) {
-    one = Constant <value_ints = [-1]> () eight = Constant <value_ints = [8]> ()
-    n = Shape <start = 0, end = 1> (x) k = Shape (w)
-    both = Concat <axis = 0> (n, one, k, eight) swapped = Concat <axis = 0> (k, one, n, eight)
-    a = Reshape (x, both) %s y = Shape (z) }"""
-
 
 def reshaped(nodes):
     """Model whose output is the shape of the last value of these nodes."""
-    return RESHAPED % nodes
+    text = """g (float[N, 4, 4, 8] x, float[K] w) => (int64[4] y) {
+        one = Constant <value_ints = [-1]> () eight = Constant <value_ints = [8]> ()
+        n = Shape <start = 0, end = 1> (x) k = Shape (w)
+        both = Concat <axis = 0> (n, one, k, eight) swapped = Concat <axis = 0> (k, one, n, eight)
+        a = Reshape (x, both) %s y = Shape (z) }"""
+    return text % nodes
 
 
 SAME = reshaped("e = Exp (x) z = Reshape (e, both)")
@@ -71,13 +70,11 @@ def test_runs_agree_also_where_sizes_are_zero(run):
     assert differences
 
 
-GIVEN = """g (float[24] x, int64[3] s, int64[3] t) => (int64[3] y) {
-    a = Reshape (x, s) e = Exp (x) b = Reshape (e, %s) y = Shape (%s) }"""
-
-
 def test_sizes_of_run_time_are_those_of_one_vector():
-    assert_proved(GIVEN % ("s", "b"), GIVEN % ("s", "a"))
-    assert_open(GIVEN % ("t", "b"), GIVEN % ("t", "a"))
+    given = """g (float[24] x, int64[3] s, int64[3] t) => (int64[3] y) {
+        a = Reshape (x, s) e = Exp (x) b = Reshape (e, %s) y = Shape (%s) }"""
+    assert_proved(given % ("s", "b"), given % ("s", "a"))
+    assert_open(given % ("t", "b"), given % ("t", "a"))
 
 
 def pooled(nodes):
@@ -106,10 +103,6 @@ def test_an_axis_of_run_time_decides_which_axis_is_halved():
     assert_open(TRANSFORMED % ("k", "b"), TRANSFORMED % ("k", "a"), opset=20)
 
 
-TEXTS = """g (string[3] x, string[3] z) => (int64[%s] y) {
-    a %s = %s (x) b %s = %s (z) y = Shape (%s) }"""
-
-
 @table(
     (2, "", "NonZero"),
     (2, ", m", "StringSplit"),
@@ -117,7 +110,9 @@ TEXTS = """g (string[3] x, string[3] z) => (int64[%s] y) {
     (1, "", "Unique"),
 )
 def test_sizes_that_elements_decide_differ(rank, others, operator):
-    texts = TEXTS.replace("string", "bool") if operator == "NonZero" else TEXTS
+    text = """g (string[3] x, string[3] z) => (int64[%s] y) {
+        a %s = %s (x) b %s = %s (z) y = Shape (%s) }"""
+    texts = text.replace("string", "bool") if operator == "NonZero" else text
     parts = rank, others, operator, others.replace("m", "l"), operator
     assert_open(texts % (*parts, "b"), texts % (*parts, "a"), opset=21)
 

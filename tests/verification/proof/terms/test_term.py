@@ -7,15 +7,14 @@ from straightline.verification.proof.terms.op_semantics import with_changes
 from straightline.verification.proof.terms.term import Heads, descendants
 from straightline.verification.proof.terms.term_manager import Terms
 
-POOLED = "g (float[1, 1, 8] x) => (float[1, 1, n] z) { z = AveragePool <%s> (x) }"
-
 
 def test_the_order_of_attributes_does_not_matter_but_their_values_do():
-    ordered = POOLED % "kernel_shape = [2], strides = [2]"
-    assert_proved(ordered, POOLED % "strides = [2], kernel_shape = [2]")
-    assert_proved(ordered, POOLED % "strides = [2], kernel_shape = [2], ceil_mode = 0")
-    assert_open(ordered, POOLED % "kernel_shape = [2], strides = [3]")
-    assert_open(ordered, POOLED % "kernel_shape = [2]")
+    pooled = "g (float[1, 1, 8] x) => (float[1, 1, n] z) { z = AveragePool <%s> (x) }"
+    ordered = pooled % "kernel_shape = [2], strides = [2]"
+    assert_proved(ordered, pooled % "strides = [2], kernel_shape = [2]")
+    assert_proved(ordered, pooled % "strides = [2], kernel_shape = [2], ceil_mode = 0")
+    assert_open(ordered, pooled % "kernel_shape = [2], strides = [3]")
+    assert_open(ordered, pooled % "kernel_shape = [2]")
 
 
 def test_attributes_tell_heads_apart():
