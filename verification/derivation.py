@@ -26,7 +26,7 @@ _OF_CONSTANTS = (
 """Rules over the reals that build functions of constants."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
-_OF_SIZES = ("movement", "known-elements", "row-by-row")
+_OF_SIZES = ("movement", "known-elements", "row-by-row", "elements-of-list")
 """Rules that derive another term once more of the sizes or of a row is known."""
 _MOST_ROUNDS, _MOST_TWINS, _MOST_VAIN = 8, 8, 8
 _ATTEMPTS_OF_CUT, _MOST_OF_CUT = 600, 200

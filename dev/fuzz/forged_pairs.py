@@ -4,6 +4,7 @@ A pair has a name, the opsets of both models, the text that both begin with, and
 """
 
 import forged_loops
+import forged_rows
 from pairs import pairs
 
 TEXT = r"""
@@ -770,5 +771,5 @@ g (float[2,2,2] x, int64[2,1] i) => (y)
 """Pairs that differ with functions for operators, in which ONNX is of opset 23."""
 
 
-PAIRS, VALUES, REALS = pairs(TEXT + forged_loops.TEXT[1:]), pairs(OF_VALUES), pairs(OF_REALS)
-DEFINITIONS = pairs(OF_DEFINITIONS)
+PAIRS = pairs(TEXT + forged_loops.TEXT[1:] + forged_rows.TEXT[1:])
+VALUES, REALS, DEFINITIONS = pairs(OF_VALUES), pairs(OF_REALS), pairs(OF_DEFINITIONS)

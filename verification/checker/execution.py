@@ -23,15 +23,15 @@ _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 _DRAWS = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}
 _DRAWS |= {"RandomUniform", "RandomUniformLike"}
+# Domains that ONNX defines.
 _KNOWN = ("", "ai.onnx.ml")
-"""Domains that ONNX defines."""
+# Limits of nested bodies, and of runs of a body.
 MOST_DEPTH, _ROUNDS = 40, 3
-"""Limits of nested bodies, and of runs of a body."""
 BRANCHES = {"then_branch": True, "else_branch": False}
 
 
+# Numbers of the bodies around a node, outermost first.
 Guards = tuple[int, ...]
-"""Numbers of the bodies around a node, outermost first."""
 
 
 class Application(NamedTuple):
@@ -438,13 +438,15 @@ class Execution:
             return
         states = int(body.op_type == "Loop") + body.states(head)
         for info, term in list(zip(body.graph.output, outputs, strict=True))[states:]:
-            sizes = fact_of(info.type).shape
-            own = self._terms.fact(term).shape
-            pairs = zip(sizes or (), own or sizes or (), strict=False)
-            fits = all(isinstance(a, int) and (a == b or not isinstance(b, int)) for a, b in pairs)
-            is_known = sizes is not None and fits and (own is None or len(own) == len(sizes))
+            sizes, own = fact_of(info.type).shape, self._terms.fact(term).shape
+            pairs = zip(sizes or (), own or (None,) * len(sizes or ()), strict=False)
+            # By ONNX a Scan has the sizes of its rows, and runtimes fail without an iteration.
+            kinds = (int, str) if body.op_type == "Scan" else (int,)
+            same = [type(a) in kinds if a == b else type(a) is int is not type(b) for a, b in pairs]
+            is_known = sizes is not None and all(same) and (own is None or len(own) == len(sizes))
             self.inferred += [] if is_known else [(body, head, term)]
-            yield sizes if is_known else f"sizes of {body.roots(term)}"
+            numbers = tuple([dim if isinstance(dim, int) else None for dim in sizes or ()])
+            yield sizes if is_known else ("inferred", numbers, body.roots(term))
 
     def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
         """Log the sizes that a body declares for a value: a runtime may require them."""

@@ -15,14 +15,14 @@ MOVING = names("""Concat ConstantOfShape Expand EyeLike Flatten Gather GatherEle
     Identity NonZero Pad Reshape Shape Size Slice Split Squeeze Tile Transpose Trilu Unsqueeze
     Where""")
 _LOGICAL = names("And Equal Greater GreaterOrEqual IsNaN Less LessOrEqual Not Or Xor")
+# Arithmetic that IEEE 754 determines to the last bit.
 _ROUNDING_ONCE = names("Abs Add Ceil Div Floor Max Min Mul Neg Reciprocal Relu Round Sqrt Sub")
-"""Arithmetic that IEEE 754 determines to the last bit."""
+# Operators that are exact on integers.
 _WHOLE = names("""Abs Add Clip CumSum Div Max Min Mod Mul Neg Range ReduceMax ReduceMin ReduceProd
     ReduceSum Sign Sub Sum""")
-"""Operators that are exact on integers."""
+# Operators that round in between: their last bits are an assumption.
 _ROUNDING = names("""Cos CumSum Erf Exp Gemm Log MatMul Pow Range ReduceL1 ReduceL2 ReduceMean
     ReduceSum ReduceSumSquare Sigmoid Sin Softmax Tanh""")
-"""Operators that round in between: their last bits are an assumption."""
 MOST_ELEMENTS = 1 << 20
 
 
@@ -111,8 +111,8 @@ def _is_settled_cast(to: int, array: Array) -> bool:
     return bool(np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max)
 
 
+# Below this number each integer is exact as a double.
 _EXACT = 2.0**53
-"""Below this number each integer is exact as a double."""
 _FAR = (np.iinfo(np.int64).max, np.iinfo(np.int32).max)
 
 

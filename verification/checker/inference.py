@@ -14,8 +14,8 @@ from .sizes import elements_of, sizes_in
 from .terms import ABSENT, UNKNOWN, Args, Fact, Head, Node, Shape, Terms, names
 
 _STRING, _INT64 = onnx.TensorProto.STRING, onnx.TensorProto.INT64
+# End of a Slice that no size reaches.
 _NO_END = 1 << 62
-"""End of a Slice that no size reaches."""
 
 
 class _Unknown(Exception):
@@ -207,10 +207,9 @@ def _concat(o: _Output) -> Shape:
 
 
 def _transpose(o: _Output) -> Sequence[Dim]:
-    shape, perm = o.shape(), o.head.integers("perm")
     # Without `perm` a Transpose reverses the axes (operator specification).
-    order = [*range(len(shape))][::-1] if perm is None else perm
-    return [shape[_place(k, len(shape))] for k in order]
+    order = o.head.integers("perm") or range(len(o.shape()))[::-1]
+    return [o.shape()[_place(k, len(o.shape()))] for k in order]
 
 
 def _unsqueeze(o: _Output) -> Sequence[Dim]:
@@ -407,14 +406,8 @@ def _recurrent(o: _Output) -> Sequence[Dim]:
     return state if o.output else (shape[0], *state)
 
 
-def _shape_of(o: _Output) -> Sequence[Dim]:
-    sizes = elements_of(o.terms, Node(o.head, o.args, 0, UNKNOWN))
-    return (None if sizes is None else sizes.size,)
-
-
 def _features(o: _Output) -> Sequence[Dim]:
-    """Count the indices; a result of one axis has another one before it."""
-    return (*(o.shape()[:-1] or [1]), multiply(*o.shape(1)))
+    return (*(o.shape()[:-1] or [1]), multiply(*o.shape(1)))  # a row before the only axis
 
 
 _OF_FIRST = names("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot
@@ -424,9 +417,9 @@ _OF_FIRST = names("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Ber
     Not PRelu QuantizeLinear RMSNormalization RandomNormalLike RandomUniformLike Reciprocal Relu
     ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax
     Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu ai.onnx.ml::Scaler""")
+# Operators whose operands broadcast, from version 7 on.
 BROADCASTING = names("""Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or
     Pow Sub Where Xor""")
-"""Operators whose operands broadcast, from version 7 on."""
 _BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mean", "Sum")
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
 _REDUCED = names("L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare")
@@ -455,7 +448,7 @@ RULES: dict[str, Rule] = {
     "Pad": _pad,
     "Range": _range,
     "Reshape": _reshape,
-    "Shape": _shape_of,
+    "Shape": lambda o: (getattr(elements_of(o.terms, Node(*o[1:3], 0, UNKNOWN)), "size", None),),
     "Size": lambda o: (),
     "Slice": _slice,
     "Split": _split,

@@ -11,8 +11,9 @@ import onnx.defs
 
 from .terms import Attributes, Head
 
+# Operators whose versions differ only where ceil_mode adds a window that starts in the padding.
 _POOLING = ("AveragePool", "LpPool", "MaxPool")
-"""Operators whose versions differ only where ceil_mode adds a window that starts in the padding."""
+# Versions that mean something else although their schemas extend the one before.
 _CHANGED = {
     *(("Attention", 24), ("AveragePool", 19), ("AveragePool", 22), ("BatchNormalization", 9)),
     *(("BatchNormalization", 14), ("ConvTranspose", 11), ("Gather", 11), ("LpPool", 18)),
@@ -20,11 +21,10 @@ _CHANGED = {
     *(("Dropout", 10), ("Resize", 11), ("RoiAlign", 16), ("Split", 18)),
     *(("Max", 8), ("Mean", 8), ("Min", 8), ("Sum", 8)),
 }
-"""Versions that mean something else although their schemas extend the one before."""
+# First opset whose operators broadcast without attributes, some without a new version.
 FIRST = 7
-"""First opset whose operators broadcast without attributes, some without a new version."""
+# Operators with bodies, and the version from which on they mean the same: later ones add types.
 _BODIES = {"If": 1, "Loop": 1, "Scan": 9}
-"""Operators with bodies, and the version from which on they mean the same: later ones add types."""
 
 
 def head_of(name: str, domain: str, version: int, attributes: Attributes, outputs: int) -> Head:

@@ -22,11 +22,11 @@ from .sizes import positions
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, carries_all, names
 
 _MOST_ELEMENTS = 1 << 16
+# First version of operators with axes that count from the back.
 _FIRST = 11
-"""First version of operators with axes that count from the back."""
+# Operators on single elements, of which a Mod alone may fail on floats.
 SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid Log Mish Neg
     Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
-"""Operators on single elements, of which a Mod alone may fail on floats."""
 
 
 class Axis(NamedTuple):
@@ -35,8 +35,8 @@ class Axis(NamedTuple):
     number: int
 
 
+# Open axis, number of positions, or size along which elements are repeated.
 Digit = Axis | Dim
-"""Open axis, number of positions, or size along which elements are repeated."""
 Digits = tuple[Digit, ...]
 _Origins = list[int | None]
 
@@ -324,5 +324,5 @@ def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:
 
 
 RESHAPING = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+# Operators that move elements, and do not fail where the map is known.
 MOVING = "moved", *RESHAPING[1:], *names("Expand Gather Slice Split Tile Transpose")
-"""Operators that move elements, and do not fail where the map is known."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 Monomial = tuple[str, ...]
+# Number, name, sum of products of names with their factors, or unknown.
 Dim = int | str | tuple[tuple[Monomial, int], ...] | None
-"""Number, name, sum of products of names with their factors, or unknown."""
 LIMIT = 1 << 63
+# Beginning of the names of sizes that no input names.
 OWN = "?"
-"""Beginning of the names of sizes that no input names."""
 _SMALLER, _WIDER = f"{OWN}smaller of ", f"{OWN}wider of "
 _MOST_PRODUCTS, _MOST_NAMES = 16, 8
 

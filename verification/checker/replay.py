@@ -14,10 +14,10 @@ from .rules import NOTIONS, RULES, assumption_of
 from .scans import loop_of, rows_of_any_size, source_of
 from .terms import ABSENT, COMMUTATIVE, CertificateError, Terms, carries_all
 
+# Bodies around a node, by the terms that decide whether they run.
 Guards = frozenset[tuple[object, str]]
-"""Bodies around a node, by the terms that decide whether they run."""
+# Branch that never runs.
 _NEVER = ABSENT, ""
-"""Branch that never runs."""
 _Placed = tuple[Declaration, Guards]
 
 
@@ -92,18 +92,19 @@ class Replay:
         """Names of values of which the rewrite declares what is not derived."""
         terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
         sides = [self._placed(before), self._placed(before, True), self._placed(after)]
-        yield from wrong_declarations(terms, chain(*sides[:2]), sides[2])
-        loops = [*before.inferred, *after.inferred]
-        empty = [body.roots(row) for body, head, row in loops if not body.iterates(terms, head)]
+        yield from wrong_declarations(terms, sides[0] + sides[1], sides[2])
+        empty = [b.roots(row) for b, head, row in after.inferred if not b.iterates(terms, head)]
         one, short, other = below(terms, chain(*empty), sides)
         if other not in (one, short):
             yield "a body that may have no iteration"
+        for term, sizes, _ in next(below(terms, terms.cut, sides)):
+            shape = terms.fact(term).shape or ()
+            if any(n not in (None, *shape[k : k + 1]) for k, n in enumerate(sizes)):
+                yield "a body whose rows are cut"
 
     def _placed(self, execution: Execution, is_short: bool = False) -> list[_Placed]:
         """Declarations of a model, with the bodies around them."""
-        numbers = {each.guards for each in execution.declared}
-        guards = {each: self._guards(execution, each, is_short) for each in numbers}
-        return [(each, guards[each.guards]) for each in execution.declared]
+        return [(e, self._guards(execution, e.guards, is_short)) for e in execution.declared]
 
     def unequal_outputs(self) -> list[str]:
         """Outputs that are not derived to be equal."""
@@ -173,10 +174,9 @@ class Replay:
 
 # Runtimes refuse wrong types, and make room for the sizes. A name of a size ties all values that
 # have it: runtimes let one use the memory of another. What a body declares counts where it runs.
-_Types = Iterable[_Placed]
 
 
-def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[str]:
+def wrong_declarations(terms: Terms, before: list[_Placed], after: list[_Placed]) -> Iterator[str]:
     """Names of values of which the rewrite declares what is not derived."""
     original, ties = dict[int, list[Any]](), dict[str, list[Any]]()
     # What a body computes has the same type where a step wrote it in another way.
@@ -207,15 +207,13 @@ def wrong_declarations(terms: Terms, before: _Types, after: _Types) -> Iterator[
                 tie = each.name, (root, axis), derived, (axis, dim) in claims
                 ties.setdefault(dim, []).append(tie)
     for values in ties.values():
-        new = [value for value in values if not value[3]]
-        ends, shared = ({row[2] for row in values if row[3] is old} for old in (False, True))
-        odd = len(ends) > 1 or None in ends or (shared and not ends <= shared)
+        new, ends = [row[0] for row in values if not row[3]], {row[2] for row in values}
         # Values that share the name of a size need a reason.
-        if new and len({place for _, place, *_ in values}) > 1 and odd:
-            yield new[0][0]
+        if len({row[1] for row in values}) > 1 and (len(ends) > 1 or None in ends):
+            yield from new[:1]
 
 
-def below(terms: Terms, roots: Iterable[int], sides: Iterable[_Types]) -> Iterator[set[object]]:
+def below(terms: Terms, roots: Iterable[int], sides: Iterable[list[_Placed]]) -> Iterator[set[Any]]:
     """Declared sizes by model of all terms that some are made of."""
     reach, stack = {ABSENT}, list(roots)
     while stack:

@@ -166,6 +166,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
     return apply(terms, pattern[0], *[build(terms, each, binding, fact) for each in pattern[1:]])
 
 
+# Words on the result of the left pattern and terms in it.
 _CONDITIONS: dict[str, Callable[..., bool]] = {
     "sum": lambda terms, fact, *args: (
         terms.closed.issuperset(args) or terms.key(Node(plain("Add"), args, 0, fact)) in terms.table
@@ -180,4 +181,3 @@ _CONDITIONS: dict[str, Callable[..., bool]] = {
     "floats": lambda terms, fact, term: terms.fact(term).elem_type in _FLOATS,
     "integers": lambda terms, fact, term: terms.fact(term).elem_type in (*range(2, 8), 12, 13),
 }
-"""Words on the result of the left pattern and terms in it."""

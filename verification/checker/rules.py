@@ -23,8 +23,8 @@ from .rows import ROWS, Kind, apply, derive_row, integers, is_filled
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
+# Notions of equality, the strongest first.
 NOTIONS = ("bits", "values", "reals")
-"""Notions of equality, the strongest first."""
 Derivation = Callable[[Terms, Node, Fact], "int | None"]
 
 
@@ -40,19 +40,19 @@ class Rule(NamedTuple):
 
 LONGER = "gives the same bits as its definition"
 OF_ROWS = "of some rows gives the same bits as of all rows"
+# Assumptions about an operator that rounds in between.
 FOLDED = "of constants gives the same bits in the runtime"
-"""Assumptions about an operator that rounds in between."""
 ROUNDED = (
     "a constant that the rewrite holds is rounded from a function of constants that the original"
     " computes, within the error of computing it in the constant's type"
 )
 SUMMED = "CumSum adds one row after another"
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
+# Rules by the name that certificates have for them.
 RULES = {
     row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion)
     for row in ROWS
 }
-"""Rules by the name that certificates have for them."""
 
 
 def _rule(
@@ -88,6 +88,7 @@ _rule("scattered-rows", "Loop", kind="value")(scans.scattered_rows)
 _rule("sums", "Loop", kind="value", assumes=SUMMED)(
     lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
 )
+_rule("rows-that-run", "Loop", kind="value")(scans.rows_that_run)
 _rule("iterations", "Loop", kind="weaker")(scans.iterations)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(scans.elements_of_list)
 _rule("movement", *movement.MOVING, kind="safe")(movement.movement)
@@ -147,16 +148,12 @@ def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
     has_ratio, has_mode = [arg != ABSENT for arg in (*node.args[1:], ABSENT, ABSENT)[:2]]
     inside = ratio is not None and bool(((ratio >= 0) & (ratio < 1)).all())
     is_off = not has_mode or (mode is not None and not mode.any())
-    is_first = node.output == 0 and node.head.version >= FIRST
-    return node.args[0] if is_first and is_off and (inside or not has_ratio) else None
+    is_plain = node.output == 0 and node.head.version >= FIRST and (inside or not has_ratio)
+    return node.args[0] if is_plain and is_off else None
 
 
 _rule("cast-to-own-type", "Cast", kind="safe")(
-    lambda terms, node, fact: (
-        node.args[0]
-        if 0 != terms.fact(node.args[0]).elem_type == node.head.attribute("to")
-        else None
-    )
+    lambda terms, node, fact: node.args[0] if terms.fact(node.args[0])[0] == fact[0] > 0 else None
 )
 
 
@@ -198,8 +195,8 @@ _MOVED: dict[str, tuple[int, list[str]]] = {
 }
 _REDUCED = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare"]
 _MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in _REDUCED}
+# First version with attributes as inputs, and the attributes in the order of these inputs.
 _REDUCTIONS = [name for name in _MOVED if name.startswith("Reduce")]
-"""First version with attributes as inputs, and the attributes in the order of these inputs."""
 
 
 @_rule("axes-written-out", *_MOVED, kind="spelling")
@@ -407,6 +404,7 @@ def _fits(shapes: Sequence[Shape]) -> bool:
     return all(dim in (1, size) for pair in ends for dim, size in zip(*pair, strict=True))
 
 
+# Tests by operator, of operands of known types and shapes.
 _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
     **dict.fromkeys(_REDUCTIONS, _reduces),
     "Concat": _concatenates,
@@ -421,10 +419,9 @@ _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
     "TopK": _selects,
     "Unsqueeze": lambda t, n, s: bool(_places(len(s[0]) + len(_axes(t, n) or ()), _axes(t, n))),
 }
-"""Tests by operator, of operands of known types and shapes."""
 
 
-_TOTAL = "Identity", "PRelu", "Shape", "Size", "declared"
+_TOTAL = "Identity", "If", "PRelu", "Shape", "Size", "declared"
 
 
 @_rule("total", *movement.SINGLE, *_TESTS, *_TOTAL, *scans.ALONG, kind="safe")
@@ -433,8 +430,8 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     name, facts = node.head.name, [terms.fact(arg) for arg in node.args if arg != ABSENT]
     shapes = [each.shape for each in facts if each.shape is not None]
     kinds, numbers = {each.elem_type for each in facts}, _axes(terms, node)
-    if name in ("Identity", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
-        fits = True
+    if name in ("Identity", "If", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
+        fits = name != "If" or facts[0] == Fact(onnx.TensorProto.BOOL, ())
     elif name == "declared":
         pairs = zip(node.head.key, (*shapes, ())[0], strict=False)
         fits = [*map(len, shapes)] == [len(node.head.key)]

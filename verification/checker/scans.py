@@ -20,19 +20,19 @@ from .folding import fold, is_real, rounds
 from .inference import common, fact_of_output
 from .meaning import head_of
 from .movement import SINGLE, in_rows
-from .polynomials import Dim
+from .polynomials import Dim, multiply
 from .rows import apply, integers
 from .sizes import sizes_in
 from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Parts, Terms, names, parts
 
-_LAYOUT = ("axes", "directions")
+_LAYOUT, _LISTS = ("axes", "directions"), names("SequenceConstruct SequenceEmpty SequenceInsert")
+# Operators on the rows of the first axis, each on its own.
 BATCHED = names("AveragePool Conv ConvTranspose GlobalAveragePool GlobalMaxPool MaxPool")
-"""Operators on the rows of the first axis, each on its own."""
+# Operands that number axes.
 _AXES = {"CumSum": 1, "Slice": 3}
-"""Operands that number axes."""
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+# Operators along an axis that an attribute names.
 ALONG = names("ArgMax ArgMin LayerNormalization LogSoftmax RMSNormalization Softmax TopK")
-"""Operators along an axis that an attribute names."""
 
 
 def loop_of(terms: Terms, term: int, *, is_short: bool = False) -> object:
@@ -63,9 +63,13 @@ def rows_of_any_size(terms: Terms, term: int) -> list[int]:
 
 
 def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Scan as the Loop that reads the rows of its inputs."""
+    """Take a Scan as the Loop that reads the rows of its inputs; a SequenceMap is one of lists."""
     loop, head, count, level = parts(node), node.head, states_of(node), level_of(terms, node)
     inputs, place, width = loop.operands[count:], node.output - count, len(loop.outputs)
+    if head.name == "SequenceMap":
+        sources = [_rows_of_list(terms, each) or (ABSENT, ABSENT) for each in inputs]
+        is_all = all(any(terms.operators(start, "SequenceEmpty")) for start, _ in sources)
+        inputs = tuple([each for _, each in sources]) if is_all else ()
     axes, flags = (head.integers(f"scan_input_{n}") or [0] * len(inputs) for n in _LAYOUT)
     lists = [head.integers(f"scan_output_{n}") or [0] * width for n in _LAYOUT]
     axis, is_back = (each[place] if place >= 0 else 0 for each in lists)
@@ -77,7 +81,6 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     if is_odd or node.output >= width or axis > len(row.shape or ()):
         return None
     size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), integers(terms, 0))
-    size = integers(terms, sizes[0][0]) if isinstance(sizes[0][0], int) else size
     scalars = [(k, Fact(kind, ()), "") for k, kind in enumerate((_INT64, _BOOL))]
     variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in scalars]
     variables += [_variable(terms, v, k + 2) for k, v in enumerate(loop.variables[:count])]
@@ -93,11 +96,17 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
     if built is None:
         return None
     true = terms.constant(np.array(True))
-    outputs = true, *built
-    mark = "Loop body", len(variables), len(variables), len(outputs), *head.key[-1][4:]
-    head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
-    own, args = terms.add(*node[:2], fact, node.output), (size, true, *loop.operands[:count])
+    outputs, own, empty = (true, *built), terms.add(*node[:2], fact, node.output), head.key[-1][4:]
     inner = fact if not axis else row._replace(shape=(sizes[0][0], *(row.shape or ())))
+    if head.name == "SequenceMap":
+        facts = [terms.outside(terms.fact(each), level) for each in built]
+        elem_type, shape = facts[node.output]
+        if shape is None or None in shape:
+            return None
+        inner, empty = Fact(elem_type, (*sizes[0], *shape)), tuple([each.shape for each in facts])
+    mark = "Loop body", len(variables), len(variables), len(outputs), *empty
+    head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
+    args = size, true, *loop.operands[:count]
     args = (*args, *variables, *outputs)
     derived = terms.add(head, args, terms.outside(inner, level), node.output)
     terms.implied += [(own, derived, ABSENT), (derived, own, ABSENT)]
@@ -186,23 +195,20 @@ def _changes(terms: Terms, node: Node, state: int, *joins: str) -> Iterator[tupl
 def _joined(terms: Terms, term: int, axis: int) -> int | None:
     """Term with one axis in the place of two; None where sizes are unknown."""
     shape = terms.fact(term).shape or ()
-    sizes = [n for n in (*shape[:axis], -1, *shape[axis + 2 :]) if isinstance(n, int) and n]
-    fits = len(sizes) == len(shape) - 1 > 0
+    whole = n if isinstance(n := multiply(*shape[axis : axis + 2]), int) else -1
+    sizes = [n for n in (*[0] * axis, whole, *shape[axis + 2 :]) if isinstance(n, int)]
+    others = *shape[: axis * (whole < 0)], *sizes[axis:]
+    fits = len(sizes) == len(shape) - 1 > axis and all(isinstance(n, int) and n for n in others)
     return apply(terms, "Reshape", term, integers(terms, sizes)) if fits else None
-
-
-_SEQUENCES = ("SequenceConstruct", "SequenceEmpty", "SequenceInsert")
 
 
 def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Take what reads a list as what reads elements, and rows of loops."""
-    head, at, every, lines = node.head, node.args[0], terms.nodes, list[int | None]()
+    head, at, lines = node.head, node.args[0], list[int | None]()
     axis, is_new = head.integer("axis"), bool(head.integer("new_axis"))
     while at != ABSENT and len(lines) <= MOST:
-        loops = [every[n] for n in terms.members(at) if every[n].head.name == "Loop"]
-        lists = [e[1:] for n in loops for e in _changes(terms, n, n.output, "SequenceInsert")]
-        (own,) = [*lists, None][:1]
-        (each,) = [*terms.operators(at, *_SEQUENCES), None][:1]
+        own = _rows_of_list(terms, at)
+        (each,) = [*terms.operators(at, *_LISTS), None][:1]
         if own is not None and head.name != "SequenceAt":
             at, moved = own[0], _moved_axis(terms, own[1], 0, axis)
             lines.append(moved if is_new else _joined(terms, moved, axis))
@@ -223,6 +229,24 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
         places = terms.numbers(node.args[1])
         return whole[places[0]] if places and -len(whole) <= places[0] < len(whole) else None
     return apply(terms, "Concat", *whole, axis=axis) if whole[1:] else whole[0]
+
+
+def _rows_of_list(terms: Terms, term: int) -> tuple[int, int] | None:
+    """List, empty but in a loop, and the rows that are added to it."""
+    for node in [terms.nodes[member] for member in terms.members(term)]:
+        rows, axis, name = None, node.head.integer("axis"), node.head.name
+        if name == "SequenceMap":
+            rows = scan_as_loop(terms, node, UNKNOWN)
+        if name == "SplitToSequence" and 0 <= axis < len(terms.fact(node.args[0]).shape or ()):
+            rows, place = _moved_axis(terms, node.args[0], axis, 0), integers(terms, [axis + 1])
+            rows = apply(terms, "Unsqueeze", rows, place) if node.head.integer("keepdims") else rows
+            rows = None if node.args[1:] else rows
+        if rows is not None:
+            return apply(terms, "SequenceEmpty"), rows
+        lists = _changes(terms, node, node.output, "SequenceInsert") if name == "Loop" else ()
+        for _, start, more in lists:
+            return start, more
+    return None
 
 
 def source_of(terms: Terms, node: Node, term: int) -> tuple[int, int] | None:
@@ -286,12 +310,17 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     # What depends on the number of the iteration alone is the row of what all iterations compute.
     loop, level, count = parts(node), level_of(terms, node), _count(terms, node)
     own, values = terms.add(*node[:2], fact, node.output), {v: v for v in loop.variables}
-    if has_scalar(terms, loop) and has_one_reading(terms, loop):
-        values[loop.variables[1]] = terms.constant(np.array(True))
+    # By ONNX the body's condition is ignored where the Loop has none; onnxruntime 1.32 obeys it.
+    again, condition = loop.outputs[0], (*loop.operands, ABSENT, ABSENT)[1]
+    goes_on = condition != ABSENT or bool(truth(terms, again))
+    for each in loop.variables[1:2]:
+        if terms.fact(each).shape == () and (goes_on or terms.find(each) == terms.find(again)):
+            values[each] = terms.constant(np.array(True))
     for place in range(2, len(loop.operands)):
         values |= _counter(terms, node, place)
+    values |= _blocks(terms, node, count)
     stack = [(n, True) for n in loop.outputs[1:] if count is not None]
-    visited = {ABSENT, *loop.variables[:1]}
+    visited = {ABSENT, *loop.variables[:1], *values.keys() - {*loop.variables}}
     while stack:
         at, is_sure = stack.pop()
         if at in visited or terms.is_closed(at, level):
@@ -314,8 +343,31 @@ def known_variables(terms: Terms, node: Node, fact: Fact) -> int | None:
     return None if derived == own else derived
 
 
+def _blocks(terms: Terms, node: Node, count: Dim) -> dict[int, int]:
+    """Slices in a fixed number of iterations, as rows of all their parts."""
+    # Slice (x, 2 i, 2 i + 2)     Gather (Gather (x, [[0, 1], [2, 3]]), i)
+    (variable, *_), level, blocks = parts(node).variables, level_of(terms, node), dict[int, int]()
+    numbers = range(count if isinstance(count, int) and count <= MOST else 0)
+    inner = [_Values(terms, {variable: integers(terms, k)}) for k in numbers]
+    for at, (head, args, *_) in enumerate([*terms.nodes] if inner else ()):
+        axes = terms.numbers(args[3]) if head.name == "Slice" and len(args) == 4 else None
+        is_row = axes is not None and len(axes) == 1 and terms.is_closed(args[0], level)
+        is_row = is_row and all(terms.is_closed(arg, level, variable) for arg in args[1:])
+        if not axes or min(axes) < 0 or not is_row or terms.is_closed(at, level):
+            continue
+        (size,) = (*(terms.fact(args[0]).shape or ())[axes[0] :], None)[:1]
+        ends = [[n for a in args[1:3] for n in terms.numbers(x.into(a)) or ()] for x in inner]
+        fits = isinstance(size, int) and all([0, *e, size] == sorted([0, *e, size]) for e in ends)
+        places = np.array([range(*each) for each in ends if fits and len(each) == 2], object)
+        if places.ndim == 2 and places.size and len(places) == len(ends):
+            index = terms.constant(places.astype(np.int64))
+            every = apply(terms, "Gather", args[0], index, axis=axes[0])
+            blocks[at] = apply(terms, "Gather", every, variable, axis=axes[0])
+    return blocks
+
+
+# Joins that a CumSum makes, by element types for which runtimes have one.
 SUMMED = dict.fromkeys((1, 6, 7, 11), ("Add",))
-"""Joins that a CumSum makes, by element types for which runtimes have one."""
 _REDUCED = {"And": "ReduceMin", "Or": "ReduceMax"}
 _JOINS = ("", "Concat", *_REDUCED)
 
@@ -408,6 +460,26 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     return derived
 
 
+def rows_that_run(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Cut rows that runtimes infer to be of size 0 without an iteration."""
+    # For what is no number they take 0, and no number is a size that inputs have.
+    loop, place, count = parts(node), node.output + 1 - states_of(node), _count(terms, node)
+    mark, row = [*node.head.key[-1][4:][max(place, 0) :], ""][0], loop.outputs[node.output + 1]
+    rows = _rows(terms, node, row, count) if place >= 0 and mark[:1] == ("inferred",) else None
+    if rows is None or count is None or not sizes_in(terms, loop.operands[0]):
+        return None
+    shape = terms.outside(terms.fact(row)).shape or ()
+    pairs = [*zip(mark[1], shape, strict=False)] if len(mark[1]) == len(shape) else []
+    axes = [k + 1 for k, (a, b) in enumerate(pairs) if not isinstance(a, int) and type(b) is str]
+    if not axes or any(a != b for k, (a, b) in enumerate(pairs) if k + 1 not in axes):
+        return None
+    terms.cut, zero = [*terms.cut, row], integers(terms, [0])
+    places, limit = integers(terms, axes), apply(terms, "Unsqueeze", loop.operands[0], zero)
+    runs = apply(terms, "Cast", apply(terms, "Cast", limit, to=_BOOL), to=_INT64)
+    ends = apply(terms, "Mul", apply(terms, "Gather", apply(terms, "Shape", rows), places), runs)
+    return apply(terms, "Slice", rows, integers(terms, [0] * len(axes)), ends, places)
+
+
 def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
     """Operator on scan outputs whose rows are its operands."""
     shape, level, one = whole.shape or (), level_of(terms, node), integers(terms, [1])
@@ -481,7 +553,7 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
     limit, condition = (*loop.operands, ABSENT, ABSENT)[:2]
     limits = terms.numbers(limit) if limit != ABSENT else [MOST + 1]
     # onnxruntime passes vectors of one element where the body declares them, and results follow.
-    scalars = terms.fact(loop.variables[0]).shape == () and has_scalar(terms, loop)
+    scalars = [terms.fact(each).shape for each in loop.variables[:2]] == [(), ()]
     if not scalars or limits is None or len(limits) != 1 or len(loop.variables) != 2 + count:
         return None
     ran, rows, states = set[int](), list[int](), loop.operands[2:]
@@ -509,19 +581,6 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
         return states[node.output]
     lines = [apply(terms, "Unsqueeze", row, integers(terms, [0])) for row in rows]
     return apply(terms, "Concat", *lines, axis=0) if len(lines) > 1 else lines[0]
-
-
-def has_scalar(terms: Terms, loop: Parts) -> bool:
-    """Test for a condition without axes in each iteration."""
-    return len(loop.variables) > 1 and terms.fact(loop.variables[1]).shape == ()
-
-
-def has_one_reading(terms: Terms, loop: Parts) -> bool:
-    """Test that a Loop has a condition, or that its body never ends it."""
-    # By ONNX the body's condition is ignored where the Loop has none; onnxruntime 1.32 obeys it.
-    again, condition = loop.outputs[0], (*loop.operands, ABSENT, ABSENT)[1]
-    is_kept = terms.find(again) == terms.find(loop.variables[1])
-    return condition != ABSENT or is_kept or bool(truth(terms, again))
 
 
 def truth(terms: Terms, condition: int) -> bool | None:
@@ -642,7 +701,8 @@ def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> lis
 def states_of(node: Node) -> int:
     """Number of outputs of a body that are states, or the condition of a Loop."""
     count = len(parts(node).operands)
-    return count - 1 if node.head.name == "Loop" else count - node.head.integer("num_scan_inputs")
+    is_loop = node.head.name == "Loop"
+    return count - 1 if is_loop else count - node.head.integer("num_scan_inputs", count)
 
 
 def level_of(terms: Terms, node: Node) -> int:

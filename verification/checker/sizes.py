@@ -18,9 +18,9 @@ _MOST_CLASSES, _MOST_ELEMENTS, _MOST_REPEATED = 64, 64, 1 << 12
 _RANGE = range(-(1 << 31), 1 << 31)
 _Read = dict[int, "Array | None"]
 
+# Operators whose elements are those of the first operand; of all operands for Concat.
 _MOVING = names("""Concat Expand Flatten Gather GatherElements GatherND Identity Reshape Slice Split
     Squeeze Tile Transpose Unsqueeze""")
-"""Operators whose elements are those of the first operand; of all operands for Concat."""
 
 
 def elements_in(terms: Terms, term: int, read: _Read | None = None) -> Array | None:
@@ -125,10 +125,8 @@ def _filled(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array
     is_whole = value is not None and value.data_type in (_INT64, _BOOL)
     if shape is None or not is_whole or not all(isinstance(n, int) and n >= 0 for n in shape.flat):
         return None
-    if math.prod(shape.flat) > _MOST_ELEMENTS:
-        return None
-    (element,) = onnx.numpy_helper.to_array(value).reshape(-1).tolist()
-    return np.full(shape.astype(int), int(element), object)
+    results = computed(node.head, [shape.astype(np.int64)]) if math.prod(shape.flat) <= 64 else None
+    return None if results is None else _shaped(map(int, results[0].flat), results[0].shape)
 
 
 def _combined(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Array | None:
@@ -145,12 +143,6 @@ def _combined(terms: Terms, node: Node, operands: Sequence[Array | None]) -> Arr
     results = [function(*row) if plain else reduce(function, row) for row in rows]
     numbers = [int(each) if isinstance(each, bool) else each for each in results]
     return _shaped(numbers, grid[0].shape)
-
-
-def _div(a: Dim, b: Dim) -> Dim:
-    if b == 1:
-        return a
-    return a // b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
 
 
 def _less(a: Dim, b: Dim) -> bool | None:
@@ -174,7 +166,9 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Add": add,
     "Sub": lambda a, b: add(a, b, -1),
     "Mul": multiply,
-    "Div": _div,
+    "Div": lambda a, b: (
+        a if b == 1 else a // b if type(a) is type(b) is int and a >= 0 < b else None
+    ),
     "Mod": lambda a, b: a % b if type(a) is type(b) is int and b > 0 else None,
     "Max": lambda a, b: _in_order(a, b)[1],
     "Min": lambda a, b: _in_order(a, b)[0],
@@ -193,5 +187,5 @@ _RULES: dict[str, _Rule] = {
     "Cast": lambda t, n, read: read[0] if n.head.integer("to") in (_INT64, _INT32) else None,
 }
 
+# Operators whose elements are known where those of their operands are.
 SIZE_OPERATORS = ("Shape", "Size", *_RULES)
-"""Operators whose elements are known where those of their operands are."""

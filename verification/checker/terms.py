@@ -15,15 +15,15 @@ from .polynomials import OWN, Dim, names_in, rename, text_of
 
 Shape = tuple[Dim, ...]
 Args = tuple[int, ...]
+# Attributes of an operator, serialized, in the order of their names.
 Attributes = tuple[tuple[str, bytes], ...]
-"""Attributes of an operator, serialized, in the order of their names."""
+# Argument that a node leaves out.
 ABSENT = -1
-"""Argument that a node leaves out."""
 MOST_TERMS = 1 << 20
+# Number of the term to which a size belongs.
 _TERM = re.compile(re.escape(OWN) + r"(\d+)\.")
-"""Number of the term to which a size belongs."""
+# Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared.
 COMMUTATIVE = {"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
-"""Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared."""
 
 
 class CertificateError(Error):
@@ -118,8 +118,8 @@ def parts(node: Node) -> Parts:
 
 
 _Key = tuple[Head, int, Args]
+# Function that defines an operator: terms, node, its attributes, opsets and operands to data.
 Define = Callable[..., onnx.FunctionProto | None]
-"""Function that defines an operator: terms, node, its attributes, opsets and operands to data."""
 
 
 class Terms:
@@ -137,7 +137,7 @@ class Terms:
         self.known: set[Dim] = set()
         self.elements, self.constants = dict[int, Array](), dict[int, Tensor]()
         self.free, self.closed = set[int](), set[int]()
-        self.implied: list[tuple[int, int, int]] = []
+        self.implied, self.cut = list[tuple[int, int, int]](), list[int]()
         self.written, self.shorter = dict[int, int](), dict[int, int]()
         self.infer: Callable[[Terms, int], None] = lambda terms, number: None
         self._stale: list[int] = []
@@ -425,14 +425,14 @@ _CARRYING = names("""Abs Add AveragePool Cast Clip Concat Conv ConvTranspose Cos
     RMSNormalization ReduceL2 ReduceMax ReduceMean ReduceMin ReduceSum ReduceSumSquare Relu Reshape
     ScatterElements ScatterND Shape Sigmoid Sin Slice Softmax Softplus Split Sqrt Squeeze Sub Sum
     Tanh Tile Transpose Unsqueeze Where moved""")
+# Operators whose results have no sign bit, whatever their operands.
 _CLEAR = names("Abs Exp ReduceL2 ReduceSumSquare Sigmoid Softmax")
-"""Operators whose results have no sign bit, whatever their operands."""
 _MOVING = names("""Expand Identity ReduceMean ReduceSum Reshape Sqrt Squeeze Transpose Unsqueeze
     moved""")
+# Operators whose results have no sign bit if their operands, or the first one, have none.
 _KEEPING = names("Add Div Mul Sum") | _MOVING
-"""Operators whose results have no sign bit if their operands, or the first one, have none."""
+# Element types that may have signs of zeros; 0 is an unknown one.
 _FLOATS = (0, 1, 10, 11, 16)
-"""Element types that may have signs of zeros; 0 is an unknown one."""
 _MOST_DEPTH = 12
 
 

@@ -328,6 +328,13 @@ m = ReduceMax (q, o) u = Unsqueeze (q, o) }
 e = Identity (d) k = Gather (x, i) r = Tanh (k) }> }
 + <int64 z = {0}, int64 o = {1}> { l = Max (t, z) i = Range (z, l, o) k = Gather (x, i)
 y = Tanh (k) }
+# rows-that-run
+(float[n, k] x) <int64 z = {0}, int64[1] a = {0}, int64[1] o = {1}>
+- { s = Shape (x) l = Gather (s, z) y = Loop (l, ) <body = b (int64 i, bool c) => (bool d,
+float[k] r) { d = Identity (c) e = Gather (x, i) r = Tanh (e) }> }
++ { s = Shape (x) l = Gather (s, z) v = Unsqueeze (l, a) b = Cast <to = 9> (v)
+c = Cast <to = 7> (b) h = Tanh (x) q = Shape (h) f = Gather (q, o) e = Mul (f, c)
+y = Slice (h, a, e, o) }
 # elements-of-list: of a loop
 (float[n, 2] x, int64 t)
 - <bool c = {1}, int64 k = {-1}> { q = SequenceEmpty ()

@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
+from harness import run_in_onnxruntime
 from straightline.verification.certificate_check import check
 from straightline.verification.derivation import derive
 from tables import table
@@ -104,3 +106,89 @@ def test_what_uses_a_draw_moves_out_of_a_scan():
     pair = before, of_text(after.format("s = Add (x, d)"), 18)
     assert "row-by-row" in check(certificate(*pair), *pair).rules
     assert isinstance(derive(before, of_text(after.format("s = Add (d, d)"), 18), {}), str)
+
+
+LOOP = """g (%s) => (y) <int64 n = {%d}, bool t = {1}, int64 f = {%d}, int64[1] a = {0}> {
+    y = Loop (n, t) <body = b (int64 i, bool c) => (bool d, %s r) { d = Identity (c) %s
+    s = Unsqueeze (k, a) m = Add (k, f) e = Unsqueeze (m, a) w = Slice (x, s, e, a)
+    r = ReduceMax <keepdims = 0> (w%s) }> }"""
+
+
+@table(
+    (("float[12] x", 3, 4, "float", "k = Mul (i, f)", ""), "w = Reshape (x, q)", "3,4"),
+    (("float[5] x", 3, 3, "float", "k = Identity (i)", ""), "w = Gather (x, p)", "3,3"),
+    (("float[6, t] x", 3, 2, "float[t]", "k = Mul (i, f)", ", a"), "w = Reshape (x, u)", "3,2"),
+)
+def test_slices_of_a_fixed_number_of_iterations_are_rows(loop, whole, sizes):
+    """Blocks, windows that overlap, and blocks beside another axis."""
+    before = of_text(LOOP % loop, 18)
+    after = f"""g ({loop[0]}) => (y) <int64[2] q = {{{sizes}}}, int64[3] u = {{{sizes},-1}},
+        int64[3,3] p = {{0,1,2,1,2,3,2,3,4}}, int64[1] a = {{1}}> {{ {whole}
+        y = ReduceMax <keepdims = 0> (w, a) }}"""
+    pair = before, of_text(after, 18)
+    assert "known-variables" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+    shifted = loop[4] + " k0 = Sub (k, f)"
+    assert_none(of_text(LOOP.replace("(k,", "(k0,") % (*loop[:4], shifted, loop[5]), 18), pair[1])
+
+
+@table(
+    ("y = SequenceAt (q, i)", "y = Gather (x, i)", 0),
+    (
+        "p = SequenceAt (q, i) y = Tanh (p)",
+        "e = Unsqueeze (x, o) u = Gather (e, i) y = Tanh (u)",
+        1,
+    ),
+    (
+        "m = SequenceMap (q) <body = b (float[3] e) => (float[3] r) { r = Softmax (e) }>"
+        " y = ConcatFromSequence <axis = 1, new_axis = 1> (m)",
+        "k = Softmax (x) y = Transpose (k)",
+        0,
+    ),
+    (
+        "m = SequenceMap (q, q) <body = b (float[1, 3] e, float[1, 3] h) => (float[1, 3] r) {"
+        " k = Neg (h) r = Mul (e, k) }> y = ConcatFromSequence <axis = 0> (m)",
+        "k = Neg (x) y = Mul (x, k)",
+        1,
+    ),
+)
+def test_a_list_of_the_rows_of_a_tensor_is_the_tensor(listed, whole, kept):
+    text = "g (float[4, 3] x, int64 i) => (y) <int64[1] o = {1}> { %s }"
+    split = f"q = SplitToSequence <keepdims = {kept}> (x) "
+    pair = of_text(text % (split + listed), 18), of_text(text % whole, 18)
+    assert "elements-of-list" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+    other = split.replace("keepdims", "axis = 1, keepdims").replace("[1, 3]", "[1, 4]")
+    assert_none(of_text(text % (other + listed.replace("3]", "4]")), 18), pair[1])
+
+
+ROWS = """g (float[n, k, 2] x) => (y) <int64 z = {0}, bool t = {1}> { s = Shape (x)
+    l = Gather (s, z) y = Loop (l, t) <body = b (int64 i, bool c) => (bool d, float[k, %s] r) {
+    d = Identity (c) e = Gather (x, i) r = Tanh (e) }> }"""
+CUT = """g (float[n, k, 2] x) => (y) <int64 z = {0}, int64[1] a = {0}, int64[1] o = {1}> {
+    s = Shape (x) l = Gather (s, z) v = Unsqueeze (l, a) b = Cast <to = 9> (v)
+    c = Cast <to = 7> (b) h = Tanh (x) q = Shape (h) f = Gather (q, o) e = Mul (f, c)
+    y = Slice (h, a, e, o) }"""
+
+
+def test_rows_of_no_iteration_have_size_0_where_inputs_decide_on_it():
+    pair = of_text(ROWS % 2, 18), of_text(CUT, 18)
+    assert "rows-that-run" in check(certificate(*pair), *pair).rules
+    for size in (0, 1, 3):
+        feeds = {"x": np.ones((size, 5, 2), np.float32)}
+        one, other = (run_in_onnxruntime(each, feeds)[0] for each in pair)
+        assert one.shape == other.shape == (size, 5 * bool(size), 2)
+    assert sl.verify(*pair, prove=False).equal
+    assert_none(of_text(ROWS % "m", 18), pair[1])
+
+
+def test_rows_of_a_scan_have_sizes_that_its_body_names():
+    text = """g (float[n, k] x, float[m] w) => (y) { y = Scan (x) <num_scan_inputs = 1, body = b
+        (float[k] e) => (float[%s] r) { r = Tanh (e) }> }"""
+    pair = (
+        of_text(text % "k", 18),
+        of_text("g (float[n, k] x, float[m] w) => (y) { y = Tanh (x) }", 18),
+    )
+    assert "row-by-row" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+    assert_none(of_text(text % "m", 18), pair[1])

@@ -1,0 +1,86 @@
+"""Pairs of different models with rows of loops and lists, for the forger.
+
+The form is that of `forged_pairs`.
+"""
+
+TEXT = r"""
+# blocks in the other order, 17, 18
+g (float[12] x) => (float[3] y)
+- <int64 n={3}, bool t={1}, int64 f={4}, int64[1] a={0}> { y=Loop(n,t)<body=b(int64 i, bool c) =>
+(bool d, float r) { d=Identity(c) k=Mul(i,f) s=Unsqueeze(k,a) m=Add(k,f) e=Unsqueeze(m,a)
+w=Slice(x,s,e,a) r=ReduceMax<keepdims=0>(w) }> }
++ <int64[2] k={4,3}, int64[1] a={0}> { w=Reshape(x,k) y=ReduceMax<keepdims=0>(w,a) }
+# a last block that is shorter, 17, 18
+g (float[10] x) => (float[3] y)
+- <int64 n={3}, bool t={1}, int64 f={4}, int64[1] a={0}> { y=Loop(n,t)<body=b(int64 i, bool c) =>
+(bool d, float r) { d=Identity(c) k=Mul(i,f) s=Unsqueeze(k,a) m=Add(k,f) e=Unsqueeze(m,a)
+w=Slice(x,s,e,a) r=ReduceMin<keepdims=0>(w) }> }
++ <int64[3,4] k={0,1,2,3,4,5,6,7,8,9,0,0}, int64[1] a={1}> { w=Gather(x,k)
+y=ReduceMin<keepdims=0>(w,a) }
+# blocks of a loop that ends early, 17, 18
+g (float[12] x) => (y)
+- <int64 n={3}, bool t={1}, int64 f={4}, int64 o={1}, int64[1] a={0}> { y=Loop(n,t)<body=b(int64 i,
+bool c) => (bool d, float r) { d=Less(i,o) k=Mul(i,f) s=Unsqueeze(k,a) m=Add(k,f) e=Unsqueeze(m,a)
+w=Slice(x,s,e,a) r=ReduceMax<keepdims=0>(w) }> }
++ <int64[2] k={3,4}, int64[1] a={1}> { w=Reshape(x,k) y=ReduceMax<keepdims=0>(w,a) }
+# a block from the end, 17, 18
+g (float[4] x) => (float[2,1] y)
+- <int64 n={2}, bool t={1}, int64 o={-2}, int64 p={-1}, int64[1] a={0}> { y=Loop(n,t)<body=b(
+int64 i, bool c) => (bool d, float[1] r) { d=Identity(c) k=Add(i,o) s=Unsqueeze(k,a) m=Sub(k,p)
+e=Unsqueeze(m,a) w=Slice(x,s,e,a) r=ReduceSum<keepdims=1>(w) }> }
++ <int64[2,1] k={2,3}> { y=Gather(x,k) }
+# blocks of another loop with the same body, 17, 17
+g (float[8] x, int64 k) => (z) <int64 n={2}, bool t={1}, int64 f={4}, int64[1] a={0},
+int64[2,4] q={0,1,2,3,4,5,6,7}> {
+- y=Loop(n,t)<body=b(int64 i, bool c) => (bool d, float[m] r) { d=Identity(c) k0=Mul(i,f)
+s=Unsqueeze(k0,a) m=Add(k0,f) e=Unsqueeze(m,a) r=Slice(x,s,e,a) }> v=Loop(k,t)<body=b(int64 i,
+bool c) => (bool d, float[m] r) { d=Identity(c) k0=Mul(i,f) s=Unsqueeze(k0,a) m=Add(k0,f)
+e=Unsqueeze(m,a) r=Slice(x,s,e,a) }> z=Concat<axis=0>(y,v) }
++ y=Gather(x,q) z=Concat<axis=0>(y,y) }
+# elements of a list along another axis, 17, 17
+g (float[3,3] x, int64 i) => (float[3] y) {
+- q=SplitToSequence<axis=1,keepdims=0>(x) y=SequenceAt(q,i) }
++ y=Gather(x,i) }
+# elements that keep their axis, 17, 17
+g (float[3,1] x, int64 i) => (y) {
+- q=SplitToSequence(x) y=SequenceAt(q,i) }
++ y=Gather(x,i) }
+# parts of two rows, 17, 17
+g (float[4,3] x, int64 i) => (y) <int64 k={2}> {
+- q=SplitToSequence<axis=0>(x,k) y=SequenceAt(q,i) }
++ q=SplitToSequence<axis=0>(x) y=SequenceAt(q,i) }
+# a map of lists in the other order, 17, 17
+g (float[4] x, float[4] w) => (y) {
+p=SplitToSequence<keepdims=0>(x) q=SplitToSequence<keepdims=0>(w)
+- m=SequenceMap(p,q)<body=b(float a, float c) => (float r) { r=Sub(a,c) }>
+y=ConcatFromSequence<axis=0,new_axis=1>(m) }
++ m=SequenceMap(q,p)<body=b(float a, float c) => (float r) { r=Sub(a,c) }>
+y=ConcatFromSequence<axis=0,new_axis=1>(m) }
+# rows of no iteration that are not cut, 17, 17
+g (float[n,k] x) => (y)
+- <int64 z={0}, bool t={1}> { s=Shape(x) l=Gather(s,z) y=Loop(l,t)<body=b(int64 i, bool c) =>
+(bool d, float[k] r) { d=Identity(c) e=Gather(x,i) r=Tanh(e) }> }
++ { y=Tanh(x) }
+# rows of no iteration whose size is declared, 17, 17
+g (float[n,4] x) => (y)
+- <int64 z={0}, bool t={1}> { s=Shape(x) l=Gather(s,z) y=Loop(l,t)<body=b(int64 i, bool c) =>
+(bool d, float[4] r) { d=Identity(c) e=Gather(x,i) r=Tanh(e) }> }
++ <int64 z={0}, int64[1] a={0}, int64[1] o={1}> { s=Shape(x) l=Gather(s,z) v=Unsqueeze(l,a)
+b=Cast<to=9>(v) c=Cast<to=7>(b) h=Tanh(x) q=Shape(h) f=Gather(q,o) e=Mul(f,c) y=Slice(h,a,e,o) }
+# rows of no iteration whose size a value inside declares, 17, 17
+g (float[n,k] x) => (y)
+- <int64 z={0}, bool t={1}> { s=Shape(x) l=Gather(s,z) y=Loop(l,t)<body=b(int64 i, bool c) =>
+(bool d, float[m] r) <float[5] e> { d=Identity(c) e=Gather(x,i) r=Tanh(e) }> }
++ <int64 z={0}, int64[1] a={0}, int64[1] o={1}> { s=Shape(x) l=Gather(s,z) v=Unsqueeze(l,a)
+b=Cast<to=9>(v) c=Cast<to=7>(b) h=Tanh(x) q=Shape(h) f=Gather(q,o) e=Mul(f,c) y=Slice(h,a,e,o) }
+# rows of a negative number of iterations, 17, 17
+g (float[k] x, int64 l) => (y)
+- <bool t={1}> { y=Loop(l,t)<body=b(int64 i, bool c) => (bool d, float[k] r) { d=Identity(c)
+r=Tanh(x) }> }
++ <int64 z={0}, int64[1] a={0}, int64[1] o={1}> { v=Unsqueeze(l,a) m=Max(v,a) h=Tanh(x) q=Shape(h)
+p=Concat<axis=0>(m,q) w=Expand(h,p) b=Cast<to=9>(v) c=Cast<to=7>(b) e=Mul(q,c) y=Slice(w,a,e,o) }
+# a branch that a vector chooses, 17, 17
+g (float[2] x, bool[n] q) => (y) { y=Neg(x)
+- }
++ u=If(q)<then_branch=p() => (v) { v=Exp(x) }, else_branch=o() => (w) { w=Neg(x) }> }
+"""
