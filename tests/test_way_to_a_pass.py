@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 ROOT = Path(sl.__file__).parent
 MOST_FRAMES, MOST_FRAMES_OF_A_COMMAND = 7, 10
 MOST_FILES = 40
-LOOP = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x) => (float[2] y) <int64 n = {3}> {
+LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) <int64 n = {3}> {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c) e = Add (a, a) }> }"""
 

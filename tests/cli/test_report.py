@@ -156,8 +156,7 @@ def test_a_corrected_declaration_is_shown(tmp_path: Path) -> None:
             z = If (yes) <
                 then_branch = t () => (float[2,3] r) { r = Relu (x) },
                 else_branch = f () => (float[6] s) { flat = Constant <value_ints = [6]> ()
-                                                     s = Reshape (x, flat) }
-            >
+                                                     s = Reshape (x, flat) } >
             y = Neg (z) }""")
     onnx.save(model, tmp_path / "in.onnx")
     arguments = ["rewrite", str(tmp_path / "in.onnx"), str(tmp_path / "out.onnx")]

@@ -6,8 +6,7 @@ TEXT = """<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 3]>
 g (float[2, 4] x, int64 n, bool yes) => (float[2, 4] y) {
     u = Loop (n, yes, x) <body = b (int64 i, bool c, float[2, 4] a) => (bool d, float[2, 4] e) {
         d = Identity (c)
-        e = Sin (a)
-    }>
+        e = Sin (a) }>
     y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (u) }"""
 
 

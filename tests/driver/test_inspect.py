@@ -10,13 +10,10 @@ NESTED = """g (float[2] x, bool c) => (float[2] y, float[2] z) {
         first = Less (i, one)
         [inner] e = If (first) <
             then_branch = t () => (float[2] r) { r = Relu (a) },
-            else_branch = f () => (float[2] s) { s = Neg (a) }
-        >
-    }>
+            else_branch = f () => (float[2] s) { s = Neg (a) } > }>
     [open] z = If (c) <
         then_branch = t2 () => (float[2] r2) { r2 = Relu (x) },
-        else_branch = f2 () => (float[2] s2) { s2 = Neg (x) }
-    >
+        else_branch = f2 () => (float[2] s2) { s2 = Neg (x) } >
     yes = Constant <value = bool {1}> ()
     [taken] unused = If (yes) <
         then_branch = t3 () => (float[2] r3) { r3 = Relu (x) },

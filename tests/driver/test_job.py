@@ -13,11 +13,9 @@ from straightline.verification.runs.options import VerifyOptions
 from tables import table
 from wrong_passes import Negating
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n) => (float[2] y) {
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, int64 n) => (float[2] y) {
     z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
-        d = Identity (c) r = Relu (a)
-    }>
+        d = Identity (c) r = Relu (a) }>
     y = Relu (z) }"""
 PASSES = Pipeline([UnrollLoops(), InlineIfs()])
 

@@ -92,8 +92,7 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
                     r = Gather (x, i)
                     k = Gather (at, i)
                     v = Gather (r, k)
-                    s1 = SequenceInsert (s0, v)
-                }>
+                    s1 = SequenceInsert (s0, v) }>
             b = ConcatFromSequence <axis = 0> (s) }""")
     for target, op_types in ((12, {"GatherND"}), (10, {"Gather", "Concat"})):
         made = convert_version(proto, target, verify=True)
@@ -104,8 +103,7 @@ def test_forms_that_cannot_be_converted_are_not_the_last_word() -> None:
 
 
 def test_shapes_are_known_to_the_conversion() -> None:
-    proto = parsed("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[N, 2] x) => (float[M, 2] y) {
+    proto = parsed("""<ir_version: 8, opset_import: ["": 17]> g (float[N, 2] x) => (float[M, 2] y) {
             length = Shape <end = 1> (x)
             y, places = TopK <axis = 0> (x, length) }""")
     assert [f.op_type for f in failed(proto, 8).failures] == ["TopK"]
@@ -164,8 +162,7 @@ def test_the_first_of_several_obstacles_is_reported() -> None:
 
 def test_a_rewritten_operator_does_not_stop_the_search() -> None:
     """The Optional is rewritten on the way to 11, at which the sequence is stuck."""
-    text = """<ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, int64 k) => (float[2] y) {
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, int64 k) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
             s = SequenceConstruct (x, v)
@@ -200,8 +197,7 @@ def test_a_function_that_is_written_in_another_opset_counts() -> None:
     text = """<ir_version: 8, opset_import: ["": 21, "local": 1]>
         g (float[2, 3] x, string[2] p, string[2] q) => (float[2, 3] y, bool[2] e) {
             y = local.double (x)
-            e = Equal (p, q)
-        }
+            e = Equal (p, q) }
         <domain: "local", opset_import: ["": 11]> double (p) => (r) { r = Add (p, p) }"""
     assert failed(parsed(text), 9).reached == 19
     assert convert_version(parsed(text), 19)

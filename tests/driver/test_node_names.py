@@ -31,9 +31,7 @@ def test_every_node_has_a_name_of_its_own(result):
             p = Gather <axis = 0> (k, i)
             [Mul_1] q = Mul (a, p)
             r = Mul (q, q)
-            e = Add (r, p)
-        }>
-    }
+            e = Add (r, p) }> }
     <domain: "own", opset_import: ["" : 13]> f (v) => (o) {
         n = Constant <value = float {2}> ()
         h = Mul (v, n)

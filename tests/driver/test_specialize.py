@@ -16,8 +16,7 @@ def model(declared="int64", ir_version=11):
         c = Constant <value = bool {1}> ()
         y = If (c) <
             then_branch = t () => (float[N, 4] r) { r = Relu (x) },
-            else_branch = f () => (float[N, 4] s) { s = Neg (x) }
-        >
+            else_branch = f () => (float[N, 4] s) { s = Neg (x) } >
         used = Identity (v)
         also = Identity (w) }"""
     return sl.ir.parse(text % (ir_version, declared))

@@ -197,8 +197,7 @@ def test_nothing_is_left_of_a_hint_that_is_taken_back():
         assert advice.reason(key, reason) == "it depends on 'n'; more; it stays with --set n=4"
 
 
-LOOP = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, int64 n) => (float[2] y) {
+LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, int64 n) => (float[2] y) {
     y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] r) {
         d = Identity (c) r = Relu (a) }> }"""
 CALLED = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>

@@ -22,12 +22,10 @@ from tables import table
 from texts import LOOP_AND_IF
 from wrong_passes import Invalidating, Negating
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[N] x, int64 n, bool c) => (float[N] y) {
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float[N] x, int64 n, bool c) => (float[N] y) {
     h = Loop (n, , x) <body = b (int64 i, bool g, float[N] a) => (bool d, float[N] e) {
         d = Identity (g)
-        e = Add (a, a)
-    }>
+        e = Add (a, a) }>
     y = If (c) <
         then_branch = t () => (float[N] r) { r = Relu (h) },
         else_branch = f () => (float[N] s) { s = Neg (h) } > }"""

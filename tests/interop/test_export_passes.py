@@ -18,8 +18,7 @@ def proto():
         i = Identity (x)
         h = Loop (n, , i) <body = b (int64 k, bool g, float[600] a) => (bool d, float[600] e) {
             d = Identity (g)
-            e = Add (a, w)
-        }>
+            e = Add (a, w) }>
         y = Relu (h) }"""
     model = as_model(text)
     weights = np.arange(600, dtype=np.float32)

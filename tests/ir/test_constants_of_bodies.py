@@ -20,8 +20,7 @@ g (float[3] x, int64 n, bool c) => (float[3] y, float[k, 1, 3] z) {
     more = Identity (go)
     t = Add (s, w)
     u = Reshape (t, shape) }> }"""
-IF = """<ir_version: 3, opset_import: ["" : 8]>
-g (bool c, float[3] x) => (float[3] y) {
+IF = """<ir_version: 3, opset_import: ["" : 8]> g (bool c, float[3] x) => (float[3] y) {
   y = If (c) <
     then_branch = yes (float[3] w = {1, 2, 3}) => (float[3] p) { p = Add (x, w) },
     else_branch = no (float[3] w = {4, 5, 6}) => (float[3] q) { q = Add (x, w) }> }"""
@@ -56,8 +55,7 @@ g (float[3] x, int64 n, bool c) => (float[3] y) {
       (int64 j, bool go2, float[3] s2, float[1] half = {0.5}) => (bool more2, float[3] t2) {
       more2 = Identity (go2)
       h = Mul (s2, half)
-      t2 = Add (h, w)
-    }>
+      t2 = Add (h, w) }>
     t = Identity (r) }> }"""
 
 

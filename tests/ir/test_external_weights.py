@@ -13,8 +13,7 @@ from straightline.ir.io.external_data import external_tensors
 from straightline.passes.manager import registry
 from straightline.passes.manager.pipeline_parser import parse_pipeline
 
-LOOP = """<ir_version: 8, opset_import: ["" : 18]>
-g (float[3] x) => (float[3] y, float[k, 3] z)
+LOOP = """<ir_version: 8, opset_import: ["" : 18]> g (float[3] x) => (float[3] y, float[k, 3] z)
   <int64 n = {2}, bool c = {1}, float[3] w = {1, 2, 3}, float[3] v = {4, 5, 6}> {
   a = Add (w, v)
   b = Mul (x, a)

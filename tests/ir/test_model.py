@@ -9,9 +9,7 @@ TEXT = """<ir_version: 10, opset_import: ["ai.onnx": 21, "own": 3]>
 main (bool c, float[3] x) => (float[3] y) {
     y = If (c) <
         then_branch = yes () => (float[3] p) { p = own.f(x) },
-        else_branch = no () => (float[3] q) { q = Neg(x) }
-    >
-}
+        else_branch = no () => (float[3] q) { q = Neg(x) } > }
 <domain: "own", opset_import: ["": 20]> f (x) => (y) { y = Neg(x) }"""
 
 

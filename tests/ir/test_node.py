@@ -60,12 +60,9 @@ main (bool c, float[3] x) => (float[3] y) {
         then_branch = yes () => (float[3] p) {
             p = If (c) <
                 then_branch = a () => (float[3] d) { [deep] d = own.f <axis = 2> (x, , c) },
-                else_branch = b () => (float[3] e) { e = Neg(x) }
-            >
+                else_branch = b () => (float[3] e) { e = Neg(x) } >
         },
-        else_branch = no () => (float[3] q) { q = Neg(x) }
-    >
-}
+        else_branch = no () => (float[3] q) { q = Neg(x) } > }
 <domain: "own", opset_import: ["": 21]> f (x, n, c) => (y) { [inside] y = Neg(x) }"""
 
 

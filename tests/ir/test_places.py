@@ -8,9 +8,7 @@ def test_as_the_loaded_model_says() -> None:
     main (bool c, float[3] x) => (float[3] y) {
         [outer] y = If (c) <
             then_branch = yes () => (float[3] p) { p = Neg(x) },
-            else_branch = no () => (float[3] q) { [named] q = own.f(x) }
-        >
-    }
+            else_branch = no () => (float[3] q) { [named] q = own.f(x) } > }
     <domain: "own", opset_import: ["": 21]> f (x) => (y) { y = Neg(x) }"""
     model = ir.parse(text)
     proto = ir.to_proto(model)

@@ -14,16 +14,14 @@ SCAN = """<ir_version: 10, opset_import: ["": 21]>
 main (float[3] s, float[4, 3] x) => (float[3] y, float[4, 3] z) {
     y, z = Scan <
         num_scan_inputs = 1, body = b (float[3] a, float[3] e) => (float[3] t, float[3] u) {
-            t = Add(a, e)  u = Relu(e)
-        }
+            t = Add(a, e)  u = Relu(e) }
     > (s, x) }"""
 SCAN_8 = """<ir_version: 3, opset_import: ["": 8]>
 main (float[2, 3] s, float[2, 4, 3] x) => (float[2, 3] y) {
     y = Scan <num_scan_inputs = 1, body = b (float[3] a, float[3] e) => (float[3] t) {
         t = Add(a, e)
     }> (, s, x) }"""
-IF = """<ir_version: 10, opset_import: ["": 21]>
-main (bool c, float[3] x) => (float[3] y) {
+IF = """<ir_version: 10, opset_import: ["": 21]> main (bool c, float[3] x) => (float[3] y) {
     y = If (c) <
         then_branch = yes () => (float[3] p) { p = Relu(x) },
         else_branch = no () => (float[3] q) { q = Neg(x) } > }"""

@@ -38,8 +38,7 @@ def test_functions_and_bodies_are_searched():
     text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
     g (float[2] x, bool q) => (float[2] y) {
         y = If (q) <then_branch = t () => (float[2] u) { u = local.outer (x) },
-                    else_branch = e () => (float[2] v) { v = Neg (x) }>
-    }
+                    else_branch = e () => (float[2] v) { v = Neg (x) }> }
     <domain: "local", opset_import: ["" : 17, "local" : 1]> outer (p) => (q) { q = local.inner (p) }
     <domain: "local", opset_import: ["" : 17]> inner (p) => (q) { q = RandomNormalLike (p) }"""
     model = ir.load(as_model(text))

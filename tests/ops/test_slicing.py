@@ -307,8 +307,7 @@ def test_the_first_elements_up_to_a_size_are_its_minimum_with_their_number():
 
 @pytest.mark.parametrize(("start", "size"), [("minus_n", "N"), ("minus_two", None)])
 def test_as_many_of_the_last_elements_as_there_are_is_all(start, size):
-    model = ir.parse(f"""<ir_version: 8, opset_import: ["" : 18]>
-        g (float[N] x) => (float[A] y)
+    model = ir.parse(f"""<ir_version: 8, opset_import: ["" : 18]> g (float[N] x) => (float[A] y)
         <int64[1] minus_two = {{-2}}, int64[1] end = {{2147483647}}> {{
             n = Shape (x)
             minus_n = Neg (n)

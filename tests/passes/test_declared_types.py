@@ -27,8 +27,7 @@ def inner(state, result, rows="float[2,3] w"):
     return f"""
         u_{result}, v_{result} = Loop (count, t, {state}) <body = bb (int64 j, bool d, float[2,3] a)
                 => (bool d2, float[2,3] n, {rows}) {{
-            d2 = Identity (d) n = Relu (a) w = Add (a, a)
-        }}>
+            d2 = Identity (d) n = Relu (a) w = Add (a, a) }}>
         {result} = ReduceSum <keepdims = 0> (v_{result}, ax)"""
 
 
@@ -61,8 +60,7 @@ SHARED = "<int64 two = {2}, bool t = {1}, int64[1] ax = {0}>"
      f"""g (float[2,3] x, int64 count) => (float[2,3] y) {SHARED} {{
             q = SequenceConstruct (x, x)
             r = SequenceMap <body = b (float[2,3] s) => (float[2,3] so) {{
-                {inner("s", "so")}
-            }}> (q)
+                {inner("s", "so")} }}> (q)
             y = ConcatFromSequence <axis = 0, new_axis = 0> (r)
         }}""".replace("(float[2,3] y)", "(float[4,3] y)", 1)),
     ("function", InlineFunctions(always=True),
@@ -86,8 +84,7 @@ def test_a_state_that_is_forwarded_leaves_the_sizes_it_told():
         <bool t = {1}, int64[1] ax = {0}> {
         u, v = Loop (count, t, x) <body = b (int64 i, bool c, float[2,3] a)
                 => (bool c2, float[2,3] n, float[] w) {
-            c2 = Identity (c) n = Identity (a) w = Add (a, a)
-        }>
+            c2 = Identity (c) n = Identity (a) w = Add (a, a) }>
         y = ReduceSum <keepdims = 0> (v, ax) }"""
     result = run_passes(
         HEAD + text,
@@ -104,8 +101,7 @@ def test_sizes_that_the_copies_contradict_become_those_that_are_inferred():
             c2 = Identity (c)
             u, v = Loop (count, t, s) <body = bb (int64 j, bool d, float[2] a)
                     => (bool d2, float[2] n, float[2] w) {{
-                d2 = Identity (d) n = Relu (s) w = Add (s, s)
-            }}>
+                d2 = Identity (d) n = Relu (s) w = Add (s, s) }}>
             row = ReduceSum <keepdims = 0> (v, ax) so = Concat <axis = 0> (s, row) }}> }}"""
     result = run_passes(
         HEAD + text,

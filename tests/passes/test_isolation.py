@@ -269,8 +269,7 @@ def test_each_pass_of_the_default_pipeline_may_fail_after_its_work(monkeypatch, 
         m = Loop (n, , l) <body = b2 (int64 i2, bool j, float[2] u) => (bool j2, float[2] v) {
             j2 = Identity (j)  w = Neg (x)  v = Add (u, w) }>
         y = If (c) <then_branch = t1 () => (float[2] p) { o = Abs (m)  p = Relu (o) },
-                    else_branch = e1 () => (float[2] q) { o2 = Abs (m)  q = Neg (o2) }>
-    }
+                    else_branch = e1 () => (float[2] q) { o2 = Abs (m)  q = Neg (o2) }> }
     <domain: "d", opset_import: ["" : 17]> f (h) => (r) { r = Sin (h) }"""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

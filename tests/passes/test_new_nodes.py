@@ -16,8 +16,7 @@ from tables import table
 
 from targets import lacking
 
-TEXT = """<ir_version: 8, opset_import: ["": 13]>
-    g (float[3] x, bool c) => (float[3] y) {
+TEXT = """<ir_version: 8, opset_import: ["": 13]> g (float[3] x, bool c) => (float[3] y) {
         a = Neg (x)
         y = If (c) <then_branch = t () => (float[3] p) { p = Relu (a) },
                     else_branch = e () => (float[3] q) { q = Identity (a) }> }"""
@@ -182,8 +181,7 @@ def test_imports_stay_without_a_replacement():
 FUNCTION = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
 g (int64[3] x) => (string[3] y, float[2] z) <float[2] w = {1, -1}> {
     y = own.words (x)
-    z = Neg (w)
-}
+    z = Neg (w) }
 <domain: "own", opset_import: ["ai.onnx.ml" : 3]>
 words (a) => (b) {
     c = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (a)

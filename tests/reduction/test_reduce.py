@@ -23,8 +23,7 @@ LOOP = (
         u = Add (t, a)
         t2 = If (p) <then_branch = q () => (v) { k = Neg (u) v = Erf (k) },
                      else_branch = r () => (v2) { v2 = Abs (u) }>
-        row = Sin (t2)
-    }>
+        row = Sin (t2) }>
     d = Sub (s, x)
     y = Relu (d) }"""
 )

@@ -12,8 +12,7 @@ def test_a_body_captures_what_is_around_it_and_errors_name_the_node():
         outer = If (c) <
             then_branch = t () => (float[N] r) { two = Constant <value_floats = [1.0, 2.0]> ()
                                                  r = Add (x, two) },
-            else_branch = f () => (float[N] s) { s = Neg (x) }
-        >
+            else_branch = f () => (float[N] s) { s = Neg (x) } >
         y = Identity (outer) }"""
     model = as_model(text)
     (y,) = run(model, {"x": np.float32([1, 2]), "c": np.array(True)})

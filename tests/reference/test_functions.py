@@ -13,8 +13,7 @@ def test_a_loop_in_a_function_that_reads_its_attributes_is_as_in_onnxruntime():
     functions = """
     <domain: "local", opset_import: ["": 18, "local": 1]>
     Twice <iterations, step: float = 3.0> (x) => (y) {
-      y = local.Steps <iterations = @iterations, by: float = @step> (x)
-    }
+      y = local.Steps <iterations = @iterations, by: float = @step> (x) }
     <domain: "local", opset_import: ["": 18]>
     Steps <iterations, by> (x) => (y) {
       m = Constant <value_int: int = @iterations> ()

@@ -59,8 +59,7 @@ SAME_AS_ONNXRUNTIME = {
               odd = Equal (i, one)
               r = If (odd) <then_branch = tb () => (float[2] z) { z = Add (a, e) },
                             else_branch = eb () => (float[2] z) { z = Mul (a, k) }>
-              q = Sub (r, v)
-            }> (v, x)
+              q = Sub (r, v) }> (v, x)
         }> }""",
 }
 

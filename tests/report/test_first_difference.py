@@ -27,9 +27,7 @@ NESTED = (
                 body = b2 (int64 j, bool c2, float[2] a2) => (bool d2, float[2] e2) {
                     d2 = Identity (c2)
                     q = Sin (a2)
-                    e2 = Exp (q)
-                }
-            >
+                    e2 = Exp (q) } >
             p = Neg (e) } > }"""
 )
 FEEDS = {"x": np.array([0.5, 1.0], np.float32)}

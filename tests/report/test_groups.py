@@ -18,9 +18,7 @@ NESTED = (
                 body = b2 (int64 j, bool c2, float[2] a2) => (bool d2, float[2] e2) {
                     d2 = Identity (c2)
                     [mul] q = Mul (a2, a2)
-                    [exp] e2 = Exp (q)
-                }
-            >
+                    [exp] e2 = Exp (q) } >
             h = Neg (e)
             p = Tanh (h) } > }"""
 )
@@ -62,8 +60,7 @@ def test_inlined_functions_are_grouped_by_call():
         yes = Constant <value = bool {1}> ()
         [one] a = local.gate (x, yes)
         [two] b = local.gate (a, yes)
-        y = Neg (b)
-    }
+        y = Neg (b) }
     <domain: "local", opset_import: ["" : 21]>
     gate (v, on) => (w) {
         e = Erf (v)

@@ -45,8 +45,7 @@ def test_types_are_as_declared():
 
 
 def test_operators_that_are_alike_stand_once():
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2, 3] x) => (float[2, 3] z) {
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] z) {
         y = Softmax <axis = 0> (x)
         a = Softmax <axis = 0> (y)
         z = Softmax <axis = 1> (a) }"""

@@ -89,8 +89,7 @@ def test_an_inlined_call_is_followed():
         n = Constant <value_int = 2> ()
         h = Exp (a)
         b = Loop (n, , h) <
-            body = s (int64 i, bool go, p) => (bool same, q) { same = Identity (go) q = Neg (p) }
-        >
+            body = s (int64 i, bool go, p) => (bool same, q) { same = Identity (go) q = Neg (p) } >
     }"""
     )
     model = sl.ir.parse(text)

@@ -28,8 +28,7 @@ ENDLESS = """(float[1] x) => (float[1] y) {
   cond = Cast <to = 9> (go)
   y = Loop ("", cond, x) <body = b (int64 i, bool c, float[1] a) => (bool d, float[1] e) {
     d = Identity (c)
-    e = Identity (a)
-  }>
+    e = Identity (a) }>
 }"""
 
 

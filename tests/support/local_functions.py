@@ -24,8 +24,7 @@ TIMES = (
     + """times <k> (a) => (r) {
        n = Constant <value_int: int = @k> ()
        r = Loop (n, , a) <body = b (int64 i, bool c, float[N] s) => (bool c, float[N] t) {
-          t = Neg (s)
-       }>
+          t = Neg (s) }>
     }"""
 )
 

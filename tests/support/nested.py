@@ -12,11 +12,9 @@ main (bool c, float[3] x, float[3] unused) => (float[3] y, float[3] z) <float[3]
         then_branch = yes () => (float[3] p) {
             p = If (c) <
                 then_branch = deep () => (float[3] d) { d = Add(a, w) },
-                else_branch = same () => (float[3] e) { e = Identity(b) }
-            >
+                else_branch = same () => (float[3] e) { e = Identity(b) } >
         },
-        else_branch = no () => (float[3] q) { q = Mul(b, x) }
-    >
+        else_branch = no () => (float[3] q) { q = Mul(b, x) } >
     z = Neg(b) }"""
 
 

@@ -23,10 +23,7 @@ decoder (float[1, 4] x, float[1, 4] h, int64 n)
             early = Less (i, two)
             h1 = If (early) <
                 then_branch = yes () => (float[1, 4] t) { t = Tanh (shifted) },
-                else_branch = no () => (float[1, 4] s) { s = Sigmoid (shifted) }
-            >
-        }
-    >
+                else_branch = no () => (float[1, 4] s) { s = Sigmoid (shifted) } > } >
     yes = Constant <value = bool {1}> ()
     [wait] last, rows = Loop (n, yes, state) <
         body = wait_body (int64 j, bool on, float[1, 4] g0)
@@ -34,15 +31,11 @@ decoder (float[1, 4] x, float[1, 4] h, int64 n)
             still = Identity (on)
             g = Softmax (g0)
             g1 = Mul (g, x)
-            g2 = Identity (g1)
-        }
-    >
+            g2 = Identity (g1) } >
     y = If (yes) <
         then_branch = normal () => (float[1, 4] s3) { s3 = Softmax (state) },
-        else_branch = plain () => (float[1, 4] r3) { r3 = Relu (state) }
-    >
-    q = local.gate (last)
-}
+        else_branch = plain () => (float[1, 4] r3) { r3 = Relu (state) } >
+    q = local.gate (last) }
 <domain: "local", opset_import: ["" : 17]>
 gate (a) => (b) {
     c = Erf (a)

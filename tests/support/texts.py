@@ -11,8 +11,7 @@ LOOP_AND_IF = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2] x, int64 n, bool c) => (float[2] y) {
     h = Loop (n, , x) <body = b (int64 i, bool g, float[2] a) => (bool d, float[2] e) {
         d = Identity (g)
-        e = Add (a, a)
-    }>
+        e = Add (a, a) }>
     y = If (c) <
         then_branch = t () => (float[2] r) { r = Relu (h) },
         else_branch = f () => (float[2] s) { s = Neg (h) } > }"""
@@ -34,8 +33,7 @@ LOOP_THEN_IF = (
     HEADER
     + """g (float[2] x, bool q) => (float[2] y) <int64 n = {2}> {
         z = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
-            c2 = Identity (c) r = Neg (a)
-        }>
+            c2 = Identity (c) r = Neg (a) }>
         y = If (q) <then_branch = t () => (float[2] u) { u = Neg (z) },
                     else_branch = e () => (float[2] v) { v = Relu (z) }> }"""
 )

@@ -21,12 +21,10 @@ WHOLE = """<ir_version: 8, opset_import: ["" : 20]>
 g (float[2, 4] x) => (float[2, 4] y, float[2, 2] w) <int64 three = {3}, bool yes = {1}> {
     u = Loop (three, yes, x) <body = b (int64 i, bool c, float[2, 4] a) => (bool d, float[2, 4] e) {
         d = Identity (c)
-        e = Neg (a)
-    }>
+        e = Neg (a) }>
     y = Gelu (u)
     w = Einsum <equation = "ij,kj->ik"> (y, y) }"""
-ON_DATA = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[2] x, bool c) => (float[2] y) {
+ON_DATA = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] y) {
     y = If (c) <
         then_branch = t () => (float[2] p) { p = Neg (x) },
         else_branch = e () => (float[2] q) { q = Exp (x) } > }"""

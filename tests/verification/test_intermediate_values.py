@@ -3,14 +3,12 @@ import onnx
 import straightline as sl
 from straightline.verification.intermediate_values import Inside, exposed, inside_values
 
-TEXT = """<ir_version: 10, opset_import: ["" : 21]>
-g (float[3, 2] x, float[2] h) => (float[2] y) {
+TEXT = """<ir_version: 10, opset_import: ["" : 21]> g (float[3, 2] x, float[2] h) => (float[2] y) {
     y, rows = Scan <num_scan_inputs = 1, scan_output_axes = [0], body = b
             (float[2] s, float[2] r) => (float[2] s1, float[2] o) {
         k = Add (s, r)
         s1 = Neg (k)
-        o = Identity (k)
-    }> (h, x)
+        o = Identity (k) }> (h, x)
     z = Abs (y) }"""
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 

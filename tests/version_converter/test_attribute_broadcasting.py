@@ -38,8 +38,7 @@ def test_a_function_and_bodies_are_carried_too() -> None:
         g (float[N, 3, 4] x, float[3] r, bool go) => (float[N, 3, 4] y) {
             a = local.Scaled (x, r)
             y = If (go) <then_branch = t () => (q) { q = Add <broadcast = 1, axis = 1> (a, r) },
-                         else_branch = e () => (p) { p = Sub <broadcast = 1, axis = 1> (a, r) }>
-        }
+                         else_branch = e () => (p) { p = Sub <broadcast = 1, axis = 1> (a, r) }> }
         <domain: "local", opset_import: ["": 6]>
         Scaled (v, f) => (w) { w = Mul <broadcast = 1, axis = 1> (v, f) }""")
     after = convert_version(before, 13)

@@ -172,8 +172,7 @@ def test_an_attribute_of_the_function_stays_one() -> None:
 
 
 def test_metadata_names_and_doc_strings_survive() -> None:
-    proto = model("""<ir_version: 10, opset_import: ["": 21]>
-        g (float[2, 3] x) => (float[2, 3] y) {
+    proto = model("""<ir_version: 10, opset_import: ["": 21]> g (float[2, 3] x) => (float[2, 3] y) {
             [soft] s = Softmax <axis = 0> (x)
             [cut] y = Clip (s) }""")
     proto.doc_string, proto.graph.doc_string = "whole", "main"

@@ -66,13 +66,11 @@ ATTRIBUTES = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
     g (float[2, 3, 4] x) => (float[2, 3, 4] y, float[2, 3, 4] z, float[2, 3, 4] v) {
         y = local.Outer <axis = 1> (x)
         z = local.Outer <axis = 2, alpha = 0.5> (x)
-        v = local.Outer <axis = 1> (y)
-    }
+        v = local.Outer <axis = 1> (y) }
     <domain: "local", opset_import: ["" : 17, "local" : 1]>
     Outer <axis, alpha: float = 0.25> (a) => (b) {
         c = local.Inner <axis: int = @axis> (a)
-        b = LeakyRelu <alpha: float = @alpha> (c)
-    }
+        b = LeakyRelu <alpha: float = @alpha> (c) }
     <domain: "local", opset_import: ["" : 17]>
     Inner <axis> (d) => (e) {
         f = Softmax <axis: int = @axis> (d)
@@ -101,8 +99,7 @@ def test_attributes_that_no_step_asks_for_stay():
 def test_a_call_that_hands_over_a_graph_keeps_its_function():
     text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
         g (float[2, 3] x, bool c) => (float[2, 3] y) {
-            y = local.Pick <axis = 1, body = t () => (float[2, 3] p) { p = Neg (x) }> (x, c)
-        }
+            y = local.Pick <axis = 1, body = t () => (float[2, 3] p) { p = Neg (x) }> (x, c) }
         <domain: "local", opset_import: ["" : 17]>
         Pick <axis, body> (a, c) => (b) {
             s = Softmax <axis: int = @axis> (a)
@@ -113,8 +110,7 @@ def test_a_call_that_hands_over_a_graph_keeps_its_function():
 
 def test_an_input_that_some_calls_omit_has_a_copy_of_its_own():
     text = """g (float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
-            y = local.F (x, x) z = local.F (x)
-        }
+            y = local.F (x, x) z = local.F (x) }
         <domain: "local", opset_import: ["": 13]>
         F (a, low) => (b) { b = Clip (a, low) }"""
     before = onnx.parser.parse_model(HEAD + text)

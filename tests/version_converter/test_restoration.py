@@ -40,12 +40,10 @@ def test_constants_of_the_form_are_operands_again():
 
 
 def test_operators_in_bodies_and_functions_come_back():
-    text = """<ir_version: 8, opset_import: ["": 18, "local": 1]>
-        g (float[4] x, bool c) => (y) {
+    text = """<ir_version: 8, opset_import: ["": 18, "local": 1]> g (float[4] x, bool c) => (y) {
             m = local.F (x)
             y = If (c) <then_branch = t () => (p) { p = Mish (m) },
-                        else_branch = e () => (q) { q = Neg (m) }>
-        }
+                        else_branch = e () => (q) { q = Neg (m) }> }
         <domain: "local", opset_import: ["": 18]> F (v) => (w) { w = Mish (v) }"""
     back = convert_version(convert_version(onnx.parser.parse_model(text), 13), 18)
     assert [n.op_type for n in back.functions[0].node] == ["Mish"]

@@ -90,8 +90,7 @@ g (int64[B] lens, float[B, 2] h, float[B, T, 2] x) => (float[B, 2] f, float[B, T
         column = Unsqueeze <axes = [0]> (e)
         u, p = Scan <num_scan_inputs = 1, body = c (a, d) => (q, r) {
             q = Add (a, d)
-            r = Mul (q, d)
-        }> (two, row, column)
+            r = Mul (q, d) }> (two, row, column)
         t = Squeeze <axes = [0]> (u)
         o = ReduceSum <axes = [0, 2], keepdims = 0> (p)
     }> (lens, h, x) }"""

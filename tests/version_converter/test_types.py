@@ -41,8 +41,7 @@ def test_declarations_of_bodies_are_trusted():
 
 
 CALLS = """g (float[N,3] x, float[N,4] z, int64[2] k) => (p, q, r) {
-    p = local.f <to = 1> (x) q = local.f <to = 1> (%s) r = local.f <to = 1> (x)
-}
+    p = local.f <to = 1> (x) q = local.f <to = 1> (%s) r = local.f <to = 1> (x) }
 <domain: "local", opset_import: ["" : 17]>
 f <to> (a) => (b) { c = Neg (a) b = Cast <to : int = @to> (c) }"""
 

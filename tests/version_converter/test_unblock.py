@@ -30,8 +30,7 @@ def test_an_if_that_does_not_stand_in_the_way_stays() -> None:
 
 def test_shapes_decide_an_if_whose_branches_differ() -> None:
     assert_straightens(
-        """<ir_version: 8, opset_import: ["": 17]>
-        g (float[N] x) => (float[N] y) {
+        """<ir_version: 8, opset_import: ["": 17]> g (float[N] x) => (float[N] y) {
             s = Shape (x)
             rank = Size (s)
             one = Constant <value_int = 1> ()
@@ -69,8 +68,7 @@ FUNCTION = """<ir_version: 8, opset_import: ["": 17, "local": 1]>
     g (float[2] x, float[2] y) => (float[2] b) <int64 zero = {0}, int64 one = {1}> {
         p = local.pick (x, y, zero)
         q = local.pick (x, y, one)
-        b = Sub (p, q)
-    }
+        b = Sub (p, q) }
     <domain: "local", opset_import: ["": 17]> pick (p, q, k) => (r) {
         s = SequenceConstruct (p, q)
         r = SequenceAt (s, k) }"""
@@ -157,17 +155,14 @@ def test_a_scan_of_opset_8_with_lengths_goes_down_by_way_of_opset_9() -> None:
 
 def test_values_read_by_a_removed_construct_go() -> None:
     """The first Loop holds a construct of its own, which nothing needs any more."""
-    text = """<ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x, int64 n) => (float[2] y)
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, int64 n) => (float[2] y)
         <int64 two = {2}, bool yes = {1}, bool no = {0}, int64 zero = {0}> {
             u = Loop (n, yes, x) <body = b (int64 i, bool k, float[2] a) => (bool go, float[2] r) {
                 go = Identity (k)  first = SequenceConstruct (a)
                 last = Loop (two, yes, first) <body = c (int64 j, bool m, seq(float[2]) s)
                                                => (bool on, seq(float[2]) t) {
-                    on = Identity (m)  t = SequenceInsert (s, a)
-                }>
-                r = SequenceAt (last, zero)
-            }>
+                    on = Identity (m)  t = SequenceInsert (s, a) }>
+                r = SequenceAt (last, zero) }>
             y = Loop (n, yes, x) <body = d (int64 i2, bool k2, float[2] a2)
                                   => (bool go2, float[2] r2) {
                 go2 = Identity (k2)

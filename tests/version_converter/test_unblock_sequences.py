@@ -70,15 +70,13 @@ def test_a_list_that_a_loop_collects() -> None:
                 body = b (int64 i, bool c, seq(float[K]) s0) => (bool c, seq(float[K]) s1) {
                     f = Cast <to = 1> (i)
                     v = Add (x, f)
-                    s1 = SequenceInsert (s0, v)
-                }>
+                    s1 = SequenceInsert (s0, v) }>
             b = ConcatFromSequence <axis = 0> (s) }"""
     feeds = [{"x": X, "n": np.array(n)} for n in (1, 5)]
     _, found = assert_straightens(
         text,
         10,
-        """<ir_version: 8, opset_import: ["": 17]>
-        g (float[N] x, int64 n) => (float[M] b)
+        """<ir_version: 8, opset_import: ["": 17]> g (float[N] x, int64 n) => (float[M] b)
         <int64 k = {0}, int64 k_1 = {1}, int64[1] axes = {1}, int64[1] target = {-1}> {
             limit = Max (n, k)
             numbers = Range (k, limit, k_1)
@@ -103,8 +101,7 @@ def test_without_the_younger_operators() -> None:
                 body = b (int64 i, bool c, seq(float[2]) s0) => (bool c, seq(float[2]) s1) {
                     f = Cast <to = 1> (i)
                     v = Add (x, f)
-                    s1 = SequenceInsert (s0, v)
-                }>
+                    s1 = SequenceInsert (s0, v) }>
             b = ConcatFromSequence <axis = 0> (s) }"""
     made, _ = straightened(text, 10, which=1)
     assert op_types(made) == ["Add", "Add", "Concat"]
@@ -135,8 +132,7 @@ def test_iterations_around_a_sequence_decide_its_positions() -> None:
 
 def test_optionals() -> None:
     _, found = assert_straightens(
-        """<ir_version: 8, opset_import: ["": 17]>
-        g (float[2] x) => (float[2] y) {
+        """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) {
             o = Optional (x)
             v = OptionalGetElement (o)
             y = Neg (v) }""",
@@ -187,8 +183,7 @@ def test_an_identity_of_a_sequence() -> None:
         {"x": X, "y": Y},
     )
     made, found = straightened(
-        """<ir_version: 8, opset_import: ["": 17]>
-        g (seq(float[2]) s, int64 k) => (float[2] b) {
+        """<ir_version: 8, opset_import: ["": 17]> g (seq(float[2]) s, int64 k) => (float[2] b) {
             t = Identity (s)
             b = SequenceAt (t, k) }""",
         13,

@@ -9,8 +9,7 @@ TEXT = """g (float[N] x, int64[2] two, int64 n, bool q) => (float[] y) {
     s = Shape (x)
     l, r = Loop (n, q, x) <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w, float[] e)
     {
-        d = Not (c) w = Neg (v) e = ReduceSum (v)
-    }>
+        d = Not (c) w = Neg (v) e = ReduceSum (v) }>
     y = If (q) <then_branch = t () => (float[] o) { o = Neg (x) },
                 else_branch = f () => (float[] p) { p = Abs (x) }> }"""
 

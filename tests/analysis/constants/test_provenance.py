@@ -131,8 +131,7 @@ def test_over_a_call_only_what_the_output_comes_of_is_told(output, said):
     <domain: "local", opset_import: ["" : 17, "local" : 1]> f (a, b, c) => (r, s, t) {
         k, e, t = local.h (a, b, c)
         r = Neg (a)
-        s = Add (k, b)
-    }
+        s = Add (k, b) }
     <domain: "local", opset_import: ["" : 17]> h (a, b, c) => (s, e, t) {
         n = Exp (a)
         s = Size (n)

@@ -12,8 +12,7 @@ g (float[%s] x) => (float[K] y) <bool yes = {1}, int64 ten = {10}> {
       s = Size (o)
       c2 = Less (s, ten) }> }"""
 
-FLAT = """<ir_version: 8, opset_import: ["" : 18]>
-g (float[2] x) => (float[K] y) {
+FLAT = """<ir_version: 8, opset_import: ["" : 18]> g (float[2] x) => (float[K] y) {
    o_0 = Concat <axis = 0> (x, x)
    o_1 = Concat <axis = 0> (o_0, o_0)
    y = Concat <axis = 0> (o_1, o_1) }"""
@@ -48,8 +47,7 @@ g (float[2] x, %s) => (float[K] y) <bool yes = {1}, int64 five = {5}> {
          => (bool c2, seq(float[2]) o) {
       o = SequenceInsert (a, x)
       n = SequenceLength (o)
-      c2 = Less (n, five)
-   }>
+      c2 = Less (n, five) }>
    y = ConcatFromSequence <axis = 0> (t) }"""
 X = np.array([1, 2], np.float32)
 

@@ -3,8 +3,7 @@ from straightline import ir
 from straightline.analysis.iterations.constructs import control_flow, deciding
 from tables import table
 
-TEXT = """<ir_version: 8, opset_import: ["" : 17]>
-    g (float x, int64 n, bool q) => (float y) {
+TEXT = """<ir_version: 8, opset_import: ["" : 17]> g (float x, int64 n, bool q) => (float y) {
         y = Loop (n, q, x) <body = b (int64 i, bool c, float a) => (bool d, float r) {
             d = Not (q)
             r = If (c) <then_branch = t () => (float s) { s = Neg (a) },

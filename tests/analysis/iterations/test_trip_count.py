@@ -18,9 +18,7 @@ def counted(condition, inputs="most, yes", limit=100):
          bool[2] short = {{1, 1}}, int64[2] pair = {{7, 8}}> {{
         y, last = Loop ({inputs}, x, zero) <body = b (int64 i, bool c, float[2] a, int64 k)
                                                  => (bool c2, float[2] r, int64 k2) {{
-            k2 = Add (k, one) r = Neg (a) {condition}
-        }}>
-    }}
+            k2 = Add (k, one) r = Neg (a) {condition} }}> }}
     {FUNCTION}"""
     model = ir.load(as_model(text))
     (loop,) = model.graph.nodes()

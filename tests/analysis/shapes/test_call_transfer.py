@@ -18,8 +18,7 @@ def facts(text):
 
 def test_calls_that_are_given_the_same_give_the_same():
     found = facts("""g (float[N,2] x, float[N,2] w, float[M] z) => (a, b, c) {
-        a = local.f (x) b = local.f (w) c = local.f (z)
-    }
+        a = local.f (x) b = local.f (w) c = local.f (z) }
     <domain: "local", opset_import: ["" : 18]> f (p) => (r) { r = Concat <axis = 0> (p, p) }""")
     assert str(found["a"].shape) == str(found["b"].shape) == "(2*N, 2)"
     assert str(found["c"].shape) == "(2*M,)"
@@ -43,8 +42,7 @@ def test_a_symbol_that_a_function_declares_is_another_size_in_each_call(size):
             u = local.f (a) v = local.f (b) su = Size (u) sv = Size (v) n = Size (b)
             same = Equal (su, sv) whole = Equal (sv, n) either = Or (same, whole)
             y = If (either) <then_branch = t () => (int64 p) { p = Identity (one) },
-                             else_branch = e () => (int64 q) { q = Identity (two) }>
-        }
+                             else_branch = e () => (int64 q) { q = Identity (two) }> }
         <domain: "local", opset_import: ["" : 18]> f (x) => (r) { w = NonZero (x) r = Neg (w) }"""
     )
     info = helper.make_tensor_value_info("w", onnx.TensorProto.INT64, [1, size])

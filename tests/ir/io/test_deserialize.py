@@ -14,9 +14,7 @@ main (bool c, float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> {
     b = own.f(a)
     y = If (c) <
         then_branch = yes () => (float[3] p) { r = Relu(b) p = Neg(r) },
-        else_branch = no () => (float[3] p) { p = Relu(a) }
-    >
-}
+        else_branch = no () => (float[3] p) { p = Relu(a) } > }
 <domain: "own", opset_import: ["": 21]> f (x) => (y) { h = Neg(x) y = Relu(h) }"""
 Change = Callable[[onnx.ModelProto], object]
 

@@ -27,10 +27,8 @@ def model_with_data() -> onnx.ModelProto:
             t = Add(s, w)
             u = If (c) <
                 then_branch = yes () => (float[600] p) { p = Add(t, v) },
-                else_branch = no () => (float[600] q) { q = Neg(t) }
-            >
-            y = own.shift(u)
-        }
+                else_branch = no () => (float[600] q) { q = Neg(t) } >
+            y = own.shift(u) }
         <domain: "own", opset_import: ["": 21]> shift (x) => (y) { k = Constant () y = Add(x, k) }
         """)
     model.graph.initializer.append(tensor("w", 1))

@@ -11,8 +11,7 @@ g (float[N] x, bool c) => (float[N] y) <float[2] w = {1, 2}, string[2] s = {"a",
     k = Constant <value = float[1] {3}> ()
     z = If (c) <
         then_branch = t () => (float[N] r) <float[2] v = {4, 5}> { r = Add (x, v) },
-        else_branch = f () => (float[N] q) { q = Mul (x, w) }
-    >
+        else_branch = f () => (float[N] q) { q = Mul (x, w) } >
     y = Add (z, k) }"""
 
 

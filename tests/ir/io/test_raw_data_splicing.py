@@ -14,10 +14,8 @@ main (bool c, float[600] x) => (float[600] y) <float[2] small = {1, 2}> {
     s = Add (x, w)
     u = If (c) <
         then_branch = yes () => (float[600] p) { p = Add (s, v) },
-        else_branch = no () => (float[600] q) { q = Neg (s) }
-    >
-    y = own.shift (u)
-}
+        else_branch = no () => (float[600] q) { q = Neg (s) } >
+    y = own.shift (u) }
 <domain: "own", opset_import: ["": 21]> shift (x) => (y) { y = Neg (x) }"""
 
 

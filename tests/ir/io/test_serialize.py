@@ -32,8 +32,7 @@ def with_if() -> onnx.ModelProto:
         main (bool c, float[3] x) => (float[3] y) {
             y = If (c) <
                 then_branch = yes () => (float[3] p) <float[3] w = {1, 2, 3}> { p = Add(x, w) },
-                else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Mul(x, w) }
-            >
+                else_branch = no () => (float[3] q) <float[3] w = {4, 5, 6}> { q = Mul(x, w) } >
         }""")
 
 

@@ -44,9 +44,7 @@ def test_elements_of_large_tensors_can_be_left_out() -> None:
                 k = Constant <value = float[3] {7, 7, 7}> ()
                 a = Add (x, k)
             },
-            else_branch = e () => (float[3] b) { b = l.f (w) }
-        >
-    }
+            else_branch = e () => (float[3] b) { b = l.f (w) } > }
     <domain: "l", opset_import: ["" : 17]>
     f (p) => (q) { k = Constant <value = float[3] {7, 7, 7}> () q = Add (p, k) }"""
     model = ir.parse(text)

@@ -5,8 +5,7 @@ from straightline.passes import EliminateDeadNodes, FoldConstants
 from straightline.passes.cleanup.broadcast_constants import smallest
 from tables import table
 
-MODEL = """<ir_version: 8, opset_import: ["" : %d]>
-g (float[%s] x, float[90] z) => (float[M, 90] y)
+MODEL = """<ir_version: 8, opset_import: ["" : %d]> g (float[%s] x, float[90] z) => (float[M, 90] y)
     <float[1, 90] row = {%s}, int64[2] reps = {300, 1}, int64[2] shape = {300, 90}> { %s }"""
 ROW = ", ".join(map(str, range(90)))
 NODES = (

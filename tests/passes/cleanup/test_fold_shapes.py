@@ -129,8 +129,7 @@ def loop(body, state="float[Z] a", result="float[Z2] b"):
         + f"""g (float[2] x, int64 n) => (int64[1] y, int64[1] after) <int64[1] none = {{0}}> {{
         y, w = Loop (n, , none, x)
             <body = l (int64 i, bool c, int64[1] s0, {state}) => (bool c2, int64[1] s, {result}) {{
-                c2 = Identity (c) s = Shape (a) {body}
-            }}>
+                c2 = Identity (c) s = Shape (a) {body} }}>
         after = Shape (w) }}"""
     )
 
@@ -209,12 +208,9 @@ def test_sizes_that_calls_give_out():
         n = Gather (s, one)
         m = Gather (s, zero)
         y = Loop (n, , r) <body = b (int64 i, bool c, float[N,3] v) => (bool d, float[N,3] w) {
-            d = Identity (c) w = Exp (v)
-        }>
-    }
+            d = Identity (c) w = Exp (v) }> }
     <domain: "local", opset_import: ["" : 21, "local" : 1]> sized (a, b) => (r, t) {
-        r, t = local.longer (a, b)
-    }
+        r, t = local.longer (a, b) }
     <domain: "local", opset_import: ["" : 21, "local" : 1]> longer (a, b) => (r, t) {
         r = Neg (a)
         s = Shape (r)

@@ -36,8 +36,7 @@ def test_bodies_are_told_what_holds_on_every_iteration():
     text = """g (float[2,N] x, int64 n) => (float[A,B] y) {
         y, w = Loop (n, , x, x) <body = b (int64 i, bool c, float[P,Q] a, float[R,S] s)
                                       => (bool c2, float[P2,Q2] r, float[R2,S2] s2) {
-            c2 = Identity (c) t = Concat <axis = 0> (a, x) r = Neg (t) u = Neg (s) s2 = Relu (u)
-        }>
+            c2 = Identity (c) t = Concat <axis = 0> (a, x) r = Neg (t) u = Neg (s) s2 = Relu (u) }>
     }"""
     inner = declared(run_passes(HEAD + text, InferShapes()).model.graph.node[0].attribute[0].g)
     assert inner["t"] == [None, "N"]

@@ -121,8 +121,7 @@ def test_a_function_is_looked_into():
     text = """<ir_version: 8, opset_import: ["" : 17, "m" : 1]>
         g (float[2] x, int64[2] k, bool c) => (float[2] y) {
            y = If (c) <then_branch = t () => (a) { a = m.twice (x) },
-                       else_branch = e () => (b) { b = Neg (x) }>
-        }
+                       else_branch = e () => (b) { b = Neg (x) }> }
         <domain: "m", opset_import: ["" : 17]> twice (p) => (q) { q = Add (p, p) }"""
     result = run_passes(text, IfsToSelects(), feeds=both(x=X[0, :2], k=np.array([1, 2])))
     assert result.changed

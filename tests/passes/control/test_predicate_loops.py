@@ -170,8 +170,7 @@ def test_bodies_that_fail_or_differ_are_kept(operation, reason):
            y = Loop (most, c, x) <body = b (i, k, a) => (go, r) {{
               {}
               sum = ReduceSum <keepdims = 0> (r)
-              go = Less (sum, n)
-           }}>
+              go = Less (sum, n) }}>
            flat = Reshape (y, all) }}"""
     kept(loop.format(operation), reason)
 

@@ -51,8 +51,7 @@ def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, 
                  step = Add (i, one)
                  {body}
                  sum = ReduceSum <keepdims = 0> (r)
-                 go = Less (sum, limit)
-              }}>
+                 go = Less (sum, limit) }}>
            y = Reshape (o, all)
            w = Reshape (p, all) }}"""
     assume(is_valid(text))

@@ -19,8 +19,7 @@ def test_carried_value_that_never_changes(n):
     text = """g (float[2] x, float[2] w, int64 n) => (float[2] y, float[2] z) {
         y, v = Loop (n, , x, w) <body = b (int64 i, bool c, float[2] a, float[2] k)
                                       => (bool c2, float[2] r, float[2] k2) {
-            c2 = Identity (c) r = Add (a, k) k2 = Identity (k)
-        }>
+            c2 = Identity (c) r = Add (a, k) k2 = Identity (k) }>
         z = Neg (v) }"""
     result = run_passes(text, ForwardInvariants(), feeds=[{**FEED, "n": np.array(n)}])
     assert list(result.model.graph.node[0].attribute[0].g.node[1].input) == ["a", "w"]
@@ -163,8 +162,7 @@ def test_invariants_through_a_function():
         head
         + """g (float[2] x, float[2] w) => (float[2] y, float[2] z) {
             a, b, c, d = local.f (x, w)
-            e = Add (a, b) y = Mul (e, c) z = Identity (d)
-        }
+            e = Add (a, b) y = Mul (e, c) z = Identity (d) }
         <domain: "local", opset_import: ["" : 17]> f (p, q, r) => (s, t, u, v) {
             s = Identity (q) t = Constant <value_floats = [3.0, 4.0]> () u = Neg (p) v = Identity
                 (p) }"""
@@ -184,9 +182,7 @@ def test_a_constant_that_a_function_gives_out_decides():
         + """g (float[2] x) => (float[2] y) {
             a, n = local.f (x)
             y = Loop (n, , a) <body = b (int64 i, bool c, float[2] s) => (bool c2, float[2] r) {
-                c2 = Identity (c) r = Neg (s)
-            }>
-        }
+                c2 = Identity (c) r = Neg (s) }> }
         <domain: "local", opset_import: ["" : 17]> f (p) => (q, n) {
             q = Abs (p) k = Constant <value_int = 1> () n = Add (k, k) }"""
     )

@@ -243,12 +243,9 @@ def test_names_that_are_used_again():
                 t = Neg (a)
                 r = Loop (n, , t) <body = d (int64 i1, bool c1, float[2] a1) => (bool c1, float[2]
                     r1) {
-                    r1 = Add (a1, x)
-                }>
-            }>
+                    r1 = Add (a1, x) }> }>
             y1 = Loop (n, , y0) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
-                t = Add (a, a) r = Sub (t, x)
-            }>
+                t = Add (a, a) r = Sub (t, x) }>
             y = Neg (y1) }""",
         X,
     )

@@ -93,8 +93,7 @@ def test_a_condition_that_a_call_gives_beside_what_run_time_decides(size):
     <float zero = {{0}}, float e = {{0.75}}, bool yes = {{1}}> {{
         y, k = Loop (, yes, x, zero) <
             body = b (int64 i, bool c, float[{size}] a, float t)
-                => (bool d, float[{size}] a2, float t2) {{ a2, t2, d = local.step (a, t, e) }}>
-    }}
+                => (bool d, float[{size}] a2, float t2) {{ a2, t2, d = local.step (a, t, e) }}> }}
     <domain: "local", opset_import: ["" : 17]> step (s, t, e) => (r, u, d) {{
         r = Tanh (s)
         n = Size (r)

@@ -99,8 +99,7 @@ def test_optionals():
             p = Loop (n, , o)
                 <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2])
                     r) {
-                    c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w)
-                }>
+                    c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w) }>
             y = OptionalGetElement (p) }""",
         X,
     )
@@ -153,8 +152,7 @@ BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int
     y, last = Loop (, yes, x, x) <body = b (int64 i, bool c, float[2] a, float[N] k)
                                   => (bool c2, float[2] r, float[M] k2) {
         e = Sigmoid (x) f = Slice (e, zero, one) k2 = Concat <axis = 0> (k, f)
-        r = Neg (a) s = Shape (k2) d = Less (s, five) c2 = Squeeze (d)
-    }>
+        r = Neg (a) s = Shape (k2) d = Less (s, five) c2 = Squeeze (d) }>
 }""".replace("bool yes", "int64[1] zero = {0}, int64[1] one = {1}, bool yes")
 
 

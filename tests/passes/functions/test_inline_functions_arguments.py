@@ -34,8 +34,7 @@ def test_defaults_of_attributes_and_absent_ones():
                  p = ReduceSum <keepdims: int = @keepdims,
                                 noop_with_empty_axes: int = @noop> (q, axes)
               },
-              else_branch = e () => (p2) { p2 = Identity (a) }
-           >
+              else_branch = e () => (p2) { p2 = Identity (a) } >
         }"""
     )
     feeds = {"x": np.array([[1, 2], [3, 4]], np.float32)}
@@ -53,8 +52,7 @@ def test_inputs_left_out_are_absent_inside_too():
            yes = Constant <value_int = 1> ()
            c = Cast <to = 9> (yes)
            l = Loop (yes, , a) <body = b (int64 i, bool d, float[2] s) => (bool d, float[2] t) {
-              t = Clip (s, low, high)
-           }>
+              t = Clip (s, low, high) }>
            r = If (c) <
               then_branch = t () => (p) { p = Clip (l, low, high) },
               else_branch = e () => (q) { q = Neg (l) } > }"""

@@ -55,8 +55,7 @@ def test_a_loop_over_all_rows():
                 then_branch = some () => (float[3] y_scan, float[?, 3] z_scan) {
                     y_scan, z_scan = Scan (s, x) <num_scan_inputs = 1,
                         body = b (float[3] a, float[3] x_element) => (float[3] r, float[3] q) {
-                            r = Add (a, x_element) q = Neg (r)
-                        }>
+                            r = Add (a, x_element) q = Neg (r) }>
                 },
                 else_branch = none () => (float[3] a_1, float[?, 3] q_1) <float[0, 3] q_2 = {}> {
                     a_1 = Identity (s) q_1 = Identity (q_2) }> }""",

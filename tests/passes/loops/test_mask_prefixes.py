@@ -19,8 +19,7 @@ def test_attention():
              int64[1] axes = {{0}}, int64[1] axes_1 = {{1}}, int64 k = {{0}}, int64 k_1 = {{1}}> {{
         sh = Shape (x) n = Gather (sh, zero) shape = Shape (past) start = Gather (shape, axes)
         v = Loop (n, yes) <body = b (int64 i_1, bool c_1) => (bool c_1, float[1, 2] v_1) {{
-            e_1 = Gather (x, i_1) q_1 = Unsqueeze (e_1, k0) v_1 = Exp (q_1)
-        }}>
+            e_1 = Gather (x, i_1) q_1 = Unsqueeze (e_1, k0) v_1 = Exp (q_1) }}>
         v_joined = Squeeze (v, axes_1) rows = Concat <axis = 0> (past, v_joined)
         shape_1 = Shape (rows) total = Gather (shape_1, axes) limit = Squeeze (total, axes)
         numbers = Range (k, limit, k_1)

@@ -17,8 +17,7 @@ def loop(body, count="n", inits="", first="x", sizes="[N, 3]"):
         sh = Shape (x) n = Gather (sh, zero) half = Div (n, two) less = Sub (n, one) {inits}
         y = Loop ({count}, yes, {first}) <body = b (int64 i, bool c, float{sizes} s)
                 => (bool d, float{sizes} t) {{
-            d = Identity (c) f = Cast <to = 1> (i) e = Add (v, f) u = Reshape (e, row) {body}
-        }}>
+            d = Identity (c) f = Cast <to = 1> (i) e = Add (v, f) u = Reshape (e, row) {body} }}>
     }}"""
 
 

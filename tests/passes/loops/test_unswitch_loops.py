@@ -34,8 +34,7 @@ def test_the_unswitched_loop():
                 t{o} = If (c_{tail}) <
                     then_branch = f () => (float[3] p{o}) {{ p{o} = Add (u{o}, e{o}) }},
                     else_branch = g () => (float[3] q{o}) {{ q{o} = Max (u{o}, e{o}) }}>
-                r{o} = Tanh (t{o})
-            }}>
+                r{o} = Tanh (t{o}) }}>
         }}"""
 
     after = f"""{HEAD}g (float[4, 3] x, int64 n, bool c) => (float[3] s, float[M, 3] y)

@@ -20,12 +20,10 @@ def model():
         i = Identity (x)
         h = Loop (n, , i) <body = b (int64 k, bool g, float[2] a) => (bool d, float[2] e) {
             d = Identity (g)
-            e = Add (a, a)
-        }>
+            e = Add (a, a) }>
         z = If (c) <
             then_branch = t () => (float[2] r) { r = Relu (h) },
-            else_branch = f () => (float[2] s) { s = Neg (h) }
-        >
+            else_branch = f () => (float[2] s) { s = Neg (h) } >
         y = Add (z, zero) }"""
     return as_model(text)
 

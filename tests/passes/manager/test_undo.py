@@ -255,8 +255,7 @@ def test_a_pipeline_withholds_what_a_run_tells_apart_although_it_is_proved(monke
 
 # Declarations that become visible -----------------------------------------------------------------
 
-CROPPED = """<ir_version: 8, opset_import: ["" : 17]>
-g (float[1,3,8,8] x) => (float[1,3,4,4] y)
+CROPPED = """<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,8,8] x) => (float[1,3,4,4] y)
     <int64[2] start = {0, 0}, int64[2] size = {5, 5}, int64[2] axes = {2, 3}> {
     end = Add (start, size) z = Slice (x, start, end, axes) y = Neg (z) }"""
 

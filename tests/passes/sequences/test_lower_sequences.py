@@ -102,8 +102,7 @@ def test_the_body_of_a_sequence_map_is_copied_for_each_element():
            u, v = SequenceMap (s, t, a) <body = m (float[2] p, float[2] q, float[2] r)
                                               => (float[2] w, float[2] x) {
               w = Sub (p, q)
-              x = Mul (w, r)
-           }>
+              x = Mul (w, r) }>
            y = ConcatFromSequence <axis = 0> (u)
            z = ConcatFromSequence <axis = 0> (v) }""",
         """g (float[2] a, float[2] b) => (float[4] y, float[4] z) {
@@ -123,8 +122,7 @@ def test_sequence_maps_nest():
            s = SequenceConstruct (a, b)
            u = SequenceMap (s) <body = m (float[2] p) => (float[2] w) {
               i = SequenceMap (s) <body = n (float[2] q) => (float[2] r) { r = Sub (q, p) }>
-              w = SequenceAt (i, one)
-           }>
+              w = SequenceAt (i, one) }>
            y = ConcatFromSequence <axis = 0> (u) }"""
     )
     result = run_passes(text, *LOWER, feeds=[TWO])
@@ -237,8 +235,7 @@ def test_a_sequence_that_a_loop_carries_stays():
            s = SequenceConstruct (a)
            t = Loop (n, , s) <body = b (int64 i, bool c, seq(float[2]) u)
                                      => (bool c, seq(float[2]) v) {
-              v = SequenceInsert (u, a)
-           }>
+              v = SequenceInsert (u, a) }>
            y = ConcatFromSequence <axis = 0> (t) }"""
     result = run_passes(HEAD + text, LowerSequences())
     assert not result.changed
@@ -255,8 +252,7 @@ def test_an_unrolled_loop_over_a_sequence_becomes_straight_line():
                                          => (bool c, seq(float[2]) v) {
               f = Cast <to = 1> (i)
               e = Add (a, f)
-              v = SequenceInsert (u, e)
-           }>
+              v = SequenceInsert (u, e) }>
            y = ConcatFromSequence <axis = 0> (t) }"""
     )
     result = run_passes(

@@ -182,8 +182,7 @@ def test_inputs_of_bodies_and_functions_are_named_with_their_holder():
             HEAD.replace('"other" : 1', '"local" : 1')
             + """g (seq(float[2]) s, int64 n) => (y) {
                 y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[2]) p) =>
-                    (bool d, seq(float[2]) q) { d = Identity (c) q = Identity (p) }>
-            }
+                    (bool d, seq(float[2]) q) { d = Identity (c) q = Identity (p) }> }
             <domain: "local", opset_import: ["" : 18]> f (a) => (r) { r = Identity (a) }"""
         )
     )

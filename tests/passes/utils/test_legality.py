@@ -9,8 +9,7 @@ g (float[2] x, seq(float[K]) s) => (seq(float[K]) y, seq(float[K]) z) {{
     a = SequenceConstruct (x)
     z = SequenceConstruct (x, x)
     y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) p) => (bool c2, seq(float[K]) r) {{
-        c2 = Identity (c) r = SequenceInsert (p, x)
-    }}>
+        c2 = Identity (c) r = SequenceInsert (p, x) }}>
     n = Constant <value_int = 2> () }}"""
 
 

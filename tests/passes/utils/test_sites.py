@@ -15,8 +15,7 @@ from straightline.passes.utils.sites import SitePass, Visits
 TEXT = """g (float[N, M] x, float s) => (float y, float z) {
     y = Scan <num_scan_inputs = 1, body = b (float a, float[M] e) => (float r) {
         r = Scan <num_scan_inputs = 1, body = h (float f, float u) => (float v) {
-            v = Add (f, u) }> (a, e)
-    }> (s, x)
+            v = Add (f, u) }> (a, e) }> (s, x)
     z = Scan <num_scan_inputs = 1, body = k (float a, float[M] e) => (float r) {
         q = ReduceMax <keepdims = 0> (e) r = Add (a, q) }> (s, x) }"""
 

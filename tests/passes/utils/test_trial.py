@@ -8,8 +8,7 @@ from straightline.passes.utils.trial import try_passes
 TEXT = """g (float[2] x) => (float[2] y) <int64 n = {2}, bool yes = {1}> {
     z = Loop (n, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] e) {
         d = Identity (c)
-        e = Neg (a)
-    }>
+        e = Neg (a) }>
     y = Relu (z) }"""
 
 

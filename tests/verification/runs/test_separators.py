@@ -11,8 +11,7 @@ def test_constants_of_bodies_functions_and_attributes_are_found():
         k = Constant <value_int = 11> ()
         a = If (c) <then_branch = t () => (float[n] p) <float u = {12}> { p = Add (x, u) },
             else_branch = e () => (float[n] q) { q = LeakyRelu <alpha = 13.0> (x) }>
-        y = own.f (a)
-    }
+        y = own.f (a) }
     <domain: "own", opset_import: ["" : 18, "ai.onnx.ml" : 3]>
     f (x) => (y) {
         l = Constant <value_strings = ["hello"]> ()

@@ -48,8 +48,7 @@ def test_a_loop_that_carries_nothing_and_is_not_read(maximum):
     body = f"""
         rows = Loop ({maximum}) <body = b (int64 i, bool d) => (bool d1, r) {{
             d1 = Identity (d)
-            r = com.example.Odd (i)
-        }}>
+            r = com.example.Odd (i) }}>
         y = Neg (x)
     """
     loop = convert_version(model(body, 11, "float[2, 3] x, int64 n, bool c"), 10).graph.node[0]

@@ -13,8 +13,7 @@ def test_positions_are_the_numbers_of_a_loop():
             shape = Shape (x)
             ones = ConstantOfShape <value = float[1] {1}> (shape)
             y = NonZero (ones) }""")
-    after = """<ir_version: 4, opset_import: ["": 8]>
-        g (float[N] x) => (int64[1, M] y)
+    after = """<ir_version: 4, opset_import: ["": 8]> g (float[N] x) => (int64[1, M] y)
         <float y_zero = {0}, bool y_go_on = {1}, float ones_value = {1}> {
             shape = Shape (x)
             ones = Expand (ones_value, shape)
@@ -24,8 +23,7 @@ def test_positions_are_the_numbers_of_a_loop():
                         => (bool y_going, float y_same, int64 y_same_1) {
                     y_going = Identity (condition)
                     y_same = Identity (given)
-                    y_same_1 = Identity (number)
-                }>
+                    y_same_1 = Identity (number) }>
             y = Unsqueeze <axes = [0]> (y_all) }"""
     converted = convert_version(before, 8, ir_version=4)
     for node in converted.graph.node:

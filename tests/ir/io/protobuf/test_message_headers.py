@@ -133,8 +133,7 @@ MODEL = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
         a = Add (x, w)
         b = If (c) <then_branch = t () => (p) { p = Relu (a) },
                     else_branch = e () => (q) { q = Neg (a) }>
-        y = local.F (b)
-    }
+        y = local.F (b) }
     <domain: "local", opset_import: ["": 21]> F (v) => (z) { z = Abs (v) }"""
 
 

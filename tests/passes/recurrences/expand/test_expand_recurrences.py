@@ -62,8 +62,7 @@ def test_a_scan_makes_steps_of_which_run_time_tells_the_number():
                     kept = MatMul (h_1, r)
                     total = Add (fed, kept)
                     h_2 = Tanh (total)
-                    h_3 = Identity (h_2)
-                }> (h0_part, products)
+                    h_3 = Identity (h_2) }> (h0_part, products)
             y = Unsqueeze (hs, axes_1)
             h = Unsqueeze (h_last, axes) }""",
         feeds=[{"x": numbers(steps, 3, 1), "h0": numbers(1, 3, 2)} for steps in (1, 4)],

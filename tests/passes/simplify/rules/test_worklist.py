@@ -53,13 +53,11 @@ def test_an_output_that_would_be_an_input_stays():
 
 
 def test_bodies_and_functions_with_what_they_capture():
-    text = """<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
-    g (float[3] x, bool c) => (y) {
+    text = """<ir_version: 8, opset_import: ["" : 17, "f" : 1]> g (float[3] x, bool c) => (y) {
         t = Neg (x)
         e = If (c) <then_branch = a () => (float[3] r) { u = Neg (t) r = Exp (u) },
                     else_branch = b () => (float[3] s) { s = Neg (t) }>
-        y = f.h (e)
-    }
+        y = f.h (e) }
     <domain: "f", opset_import: ["" : 17]>
     h (a) => (b) <float[3] s> { s = Neg (a) t = Neg (s) b = Exp (t) }"""
     loaded, names = driven(onnx.parser.parse_model(text), DoubleNeg())

@@ -36,8 +36,7 @@ DOUBLING = """g ({t}[n, 3] x, {t}[n, 3] a, {t}[3] h) => ({t}[m, 3] y)
         {joined}
         {joined_q}
         r_next = Concat <axis = 0> ({order})
-        q_next = Concat <axis = 0> (head_q, v_q)
-    }}>
+        q_next = Concat <axis = 0> (head_q, v_q) }}>
     y = Slice (all, {first}, end, zero) }}"""
 PLAIN = {
     "table": POWERS,
