@@ -321,15 +321,6 @@ def test_a_value_must_fit_the_shape_that_is_set():
         bind_inputs(found, {"v": [1, 2]}, {"v": (3,)})
 
 
-GROWING = """<ir_version: 8, opset_import: ["" : 13]>
-g (int64[1, t] ids, int64 n) => (int64[1, u] out, int64[r, 2] sizes)
-    <bool yes = {{1}}, int64[1] one = {{1}}, int64[1] zero = {{0}}> {{
-    out, sizes = Loop (n, yes, ids) <body = b (int64 i, bool c, int64[1, t] s)
-        => (bool d, int64[1, {}] e, int64[2] sh) {{
-        d = Identity (c) sh = Shape (s) k = Expand (one, sh) w = Add (s, k)
-        last = Slice (w, zero, one, one) e = {} }}> }}"""
-
-
 @table(
     ("grows", ("v", "Concat <axis = 1> (w, last)")),
     ("grows under its name", ("t", "Concat <axis = 1> (w, last)")),
@@ -337,7 +328,14 @@ g (int64[1, t] ids, int64 n) => (int64[1, u] out, int64[r, 2] sizes)
 )
 def test_a_size_does_not_reach_a_state_that_may_change_it(state, case):
     """Exporters name the size of a state that grows by that of its initial value."""
-    model = onnx.parser.parse_model(GROWING.format(*case))
+    growing = """<ir_version: 8, opset_import: ["" : 13]>
+    g (int64[1, t] ids, int64 n) => (int64[1, u] out, int64[r, 2] sizes)
+        <bool yes = {{1}}, int64[1] one = {{1}}, int64[1] zero = {{0}}> {{
+        out, sizes = Loop (n, yes, ids) <body = b (int64 i, bool c, int64[1, t] s)
+            => (bool d, int64[1, {}] e, int64[2] sh) {{
+            d = Identity (c) sh = Shape (s) k = Expand (one, sh) w = Add (s, k)
+            last = Slice (w, zero, one, one) e = {} }}> }}"""
+    model = onnx.parser.parse_model(growing.format(*case))
     outcome = sl.transform(model, shapes={"ids": [1, 4]}, verify=False)
     for count in (0, 1, 3):
         feeds = {"ids": np.arange(4).reshape(1, 4), "n": np.array(count)}

@@ -7,16 +7,15 @@ from straightline.verification.conditions import sufficient
 from straightline.verification.proof import Proof
 from tables import table
 
-SQUARES = """Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
-    c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero)"""
-"""The sum of the first k squares, which the prover does not know in closed form."""
-
 
 def pair(inputs, count):
     numbers = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
     head = f"g ({inputs}) => (int64 y) {numbers}"
     closed = "a = Sub (k, one) b = Add (k, a) p = Mul (k, a) q = Mul (p, b) y = Div (q, six)"
-    return model(f"{head} {{ {count} y = {SQUARES} }}"), model(f"{head} {{ {count} {closed} }}")
+    # The sum of the first k squares, which the prover does not know in closed form.
+    squares = """Loop <body = b (int64 i, bool c, int64 s) => (bool c2, int64 s2) {
+        c2 = Identity (c) q = Mul (i, i) s2 = Add (s, q) }> (k, t, zero)"""
+    return model(f"{head} {{ {count} y = {squares} }}"), model(f"{head} {{ {count} {closed} }}")
 
 
 BY_SIZE = pair("float[n, 2] x", "s = Shape <start = 0, end = 1> (x) k = Squeeze (s)")

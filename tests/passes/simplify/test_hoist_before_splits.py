@@ -63,9 +63,6 @@ def test_heads_too_short_to_be_moved_before_products(head, scores, is_hoisted):
     assert run_passes(HEAD.format(17) + text, HoistBeforeSplits()).changed == is_hoisted
 
 
-RANKS = {"other axes": 2, "other parts": 4}
-
-
 @table(
     ("another reader", "e = Exp (a) f = Exp (b) h = Neg (b)"),
     ("other operators", "e = Exp (a) f = Neg (b) h = Neg (f)"),
@@ -81,7 +78,8 @@ RANKS = {"other axes": 2, "other parts": 4}
     ("an open axis", "c, d = Split <axis = 0> (x, two) e = Exp (c) f = Exp (d) h = Neg (f)"),
     ("no reader", "e = Exp (a) f = Exp (x) h = Neg (f)"))  # fmt: skip
 def test_others_stay(what, nodes):
-    declared = [f"float[{', '.join('?' * RANKS.get(what, 3))}] {name}" for name in "efh"]
+    ranks = {"other axes": 2, "other parts": 4}
+    declared = [f"float[{', '.join('?' * ranks.get(what, 3))}] {name}" for name in "efh"]
     text = f"""g (float[N, 1, 12] x, float s) => ({", ".join(declared)})
         <int64[2] two = {{1, 1}}, int64[2] rows = {{-1, 1}}, int64[4] twos = {{0, 0, 3, 2}},
          int64[4] threes = {{0, 0, 2, 3}}> {{ a, b = Split <axis = 2> (x) {nodes} }}"""

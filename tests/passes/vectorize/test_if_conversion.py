@@ -92,18 +92,6 @@ def test_branches_that_are_never_taken():
     assert_vectorizes(text, {"x": numbers(5, 3), "m": numbers(2, 3)})
 
 
-FUNCTION = """
-<domain: "local", opset_import: ["" : 17]> scaled <factor: float = 2.0> (a, b) => (c) {
-    f = Constant <value_float: float = @factor> () d = Mul (a, f) c = Add (d, b) }
-"""
-TWICE = """
-<domain: "local", opset_import: ["" : 17, "local" : 1]> twice (a) => (c) {
-    b = local.scaled (a, a) c = local.scaled <factor = 5.0> (b, a) }
-<domain: "local", opset_import: ["" : 17]> centered (a) => (c) {
-    k = Constant <value_ints = [-1]> () s = ReduceSum (a, k) c = Sub (a, s) }
-"""
-
-
 @table(
     ("one", "r = local.scaled (e, y)"),
     ("with an attribute", "r = local.scaled <factor = 3.0> (e, y)"),
@@ -115,7 +103,17 @@ TWICE = """
     ("in a body inside", """r = Scan <num_scan_inputs = 1, body = l (float s) => (float t) {
         t = local.scaled (s, s) }> (e)"""))  # fmt: skip
 def test_a_call_in_a_body(what, case):
-    text = loop(case, "float[3] r", state="") + FUNCTION + TWICE
+    function = """
+    <domain: "local", opset_import: ["" : 17]> scaled <factor: float = 2.0> (a, b) => (c) {
+        f = Constant <value_float: float = @factor> () d = Mul (a, f) c = Add (d, b) }
+    """
+    twice = """
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> twice (a) => (c) {
+        b = local.scaled (a, a) c = local.scaled <factor = 5.0> (b, a) }
+    <domain: "local", opset_import: ["" : 17]> centered (a) => (c) {
+        k = Constant <value_ints = [-1]> () s = ReduceSum (a, k) c = Sub (a, s) }
+    """
+    text = loop(case, "float[3] r", state="") + function + twice
     before = as_model(text.replace("=> (z) ", "=> (float[?, 3] z) ", 1))
     result = vectorized(before)
     assert not {"Loop", "Scan"} & set(op_types(result.model.graph)), result.remarks

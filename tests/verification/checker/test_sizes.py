@@ -55,14 +55,6 @@ def test_numbers_are_those_of_known_sizes():
     assert sizes_in(*content("y = Identity (most)")) == (np.iinfo(np.int64).max,)
 
 
-ALL = (
-    "g (float[n] x, float[m] w) => (y) <int64[8] c ="
-    " {-9223372036854775808, -2, -1, 0, 1, 2, 3, 9223372036854775807}> { s = Shape (x)"
-    " t = Shape (w) r = Add (s, t) q = Add (r, s) y = Concat <axis = 0> (c, s, t, r, q) }"
-)
-"""Numbers, sizes, and sums of sizes that wrap."""
-
-
 def number_of(size, names):
     if not isinstance(size, tuple):
         return names.get(size, size)
@@ -80,7 +72,13 @@ REFERENCE = {
 
 @pytest.mark.parametrize("operator", REFERENCE)
 def test_elements_are_those_of_every_size(operator):
-    terms, y = content_of(ALL)
+    # Numbers, sizes, and sums of sizes that wrap.
+    text = (
+        "g (float[n] x, float[m] w) => (y) <int64[8] c ="
+        " {-9223372036854775808, -2, -1, 0, 1, 2, 3, 9223372036854775807}> { s = Shape (x)"
+        " t = Shape (w) r = Add (s, t) q = Add (r, s) y = Concat <axis = 0> (c, s, t, r, q) }"
+    )
+    terms, y = content_of(text)
 
     def apply(op_type, *args):
         head = head_of(op_type, "", 18, (), 1)

@@ -76,9 +76,6 @@ def test_a_sum_of_constants_is_rounded_where_that_cancels_nothing(name, before, 
     assert prove(*pair, equality="reals", search=False).status == status
 
 
-MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
-
-
 @table(
     ("Transpose", "Transpose <perm = [1, 0]> (a)", "Transpose <perm = [1, 0]> (%s)", ""),
     ("Reshape", "Reshape (a, shape)", "Reshape (%s, shape)", "<int64[3] shape = {0, 2, 2}>"),
@@ -87,7 +84,8 @@ MOVED = "(float[n, 4] x, float[n, 4] z) => (float y)"
 def test_data_movement_applies_to_each_atom(move, whole, each, constants):
     """Before: the sum is moved. After: what is added is moved. Other elements are not equal."""
     rank = 3 if move == "Reshape" else 2
-    signature = MOVED.replace("float y", f"float[{', '.join('abc'[:rank])}] y")
+    text = "(float[n, 4] x, float[n, 4] z) => (float y)"
+    signature = text.replace("float y", f"float[{', '.join('abc'[:rank])}] y")
     before = model(signature, f"a = Add (x, z) y = {whole}", constants)
     moved = f"u = {each % 'x'} v = {each % 'z'} "
     after = model(signature, moved + "y = Add (v, u)", constants)
