@@ -11,6 +11,7 @@ import onnx
 from ..ir.places import FunctionKey
 from .bodies import subgraphs
 from .functions import function_key, specialize
+from .signature import all_nodes
 
 Argument = onnx.TypeProto | onnx.TensorProto | None
 """A type, a constant, or None if unknown."""
@@ -96,17 +97,11 @@ class Calls:
 
 
 def _called(
-    nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey, onnx.FunctionProto]
+    nodes: Sequence[onnx.NodeProto], functions: Mapping[FunctionKey, onnx.FunctionProto]
 ) -> list[FunctionKey]:
     """Keys of the functions that nodes call, at any depth."""
-    keys: dict[FunctionKey, None] = {}
-    waiting = [*nodes]
-    while waiting:
-        node = waiting.pop()
-        if function_key(node) in functions:
-            keys[function_key(node)] = None
-        waiting += [inner for body in subgraphs(node) for inner in body.node]
-    return [*keys]
+    keys = dict.fromkeys(map(function_key, all_nodes(nodes)))
+    return [key for key in keys if key in functions]
 
 
 def _own_values(graph: onnx.GraphProto) -> dict[str, Argument]:

@@ -5,7 +5,7 @@ import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import onnx
@@ -21,7 +21,7 @@ from ..ir.onnx_errors import one_line
 from ..ir.places import FunctionKey, key_of
 from ..ir.tensor import byte_size
 from ..limits import allowed, limit
-from ..reference.bodies import subgraphs
+from ..reference.signature import all_nodes
 from .session import ModelData
 
 _keys = itertools.count()
@@ -190,14 +190,9 @@ def expanded_nodes(model: onnx.ModelProto) -> int:
     return sum(counts.get(each, 1) * n for each, n in _keys_of(model.graph.node).items())
 
 
-def _keys_of(nodes: Iterable[onnx.NodeProto]) -> Counter[FunctionKey]:
+def _keys_of(nodes: Sequence[onnx.NodeProto]) -> Counter[FunctionKey]:
     """Operators of nodes and of those in their bodies, by number."""
-    keys, graphs = Counter[FunctionKey](), [nodes]
-    while graphs:
-        for node in graphs.pop():
-            keys[key_of(node.domain, node.op_type, node.overload)] += 1
-            graphs += [graph.node for graph in subgraphs(node)]
-    return keys
+    return Counter(key_of(node.domain, node.op_type, node.overload) for node in all_nodes(nodes))
 
 
 def new_fault(before: Source, after: Source) -> str:

@@ -18,6 +18,7 @@ from ...ir import (
     normal_domain,
     upstream,
 )
+from ...ir.dataflow_graph import reach
 from ...ir.lazy import lazy_property
 
 if TYPE_CHECKING:
@@ -184,13 +185,7 @@ def live_functions(model: Model) -> set[FunctionKey]:
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
             waiting += [key for key in _calls_in_messages(graph.node) if key in model.functions]
-    live = set(waiting)
-    while waiting:
-        for key in _callees(model.functions[waiting.pop()].graph, model.functions):
-            if key not in live:
-                live.add(key)
-                waiting.append(key)
-    return live
+    return reach(lambda key: _callees(model.functions[key].graph, model.functions), waiting)
 
 
 def _callees(graph: Graph, functions: Collection[FunctionKey]) -> Iterator[FunctionKey]:

@@ -9,7 +9,7 @@ it reads a Slice.
 """
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import onnx
 
@@ -18,6 +18,7 @@ from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
+from ...ir.dataflow_graph import reach
 from ...ir.lazy import lazy_property
 from ...ops import rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Operand, Partial, Unbatchable
@@ -105,14 +106,13 @@ def _needed(loop_view: LoopView, growing: Sequence[GrowingState]) -> set[Vertex]
     """The nodes and states that compute rows."""
     free = [state for state in loop_view.states if is_invariant(state)]
     dependences = DependenceGraph(loop_view, (), free)
-    needed = set[Vertex]()
-    waiting = [dependences.maker(each.row) for each in growing]
-    while waiting:
-        vertex = waiting.pop()
-        if vertex is not None and vertex not in needed:
-            needed.add(vertex)
-            waiting += [dependences.maker(value) for value in dependences.reads(vertex)]
-    return needed
+
+    def makers(values: Iterable[Value | None]) -> list[Vertex]:
+        return [vertex for vertex in map(dependences.maker, values) if vertex is not None]
+
+    return reach(
+        lambda vertex: makers(dependences.reads(vertex)), makers(each.row for each in growing)
+    )
 
 
 def emit_all_rows(

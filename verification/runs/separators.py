@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from onnx import AttributeProto, TensorProto
 
 from ...ir import LoadError, Tensor
+from ...ir.dataflow_graph import reach
 from ...ir.places import normal_domain
 from ...records import record
 from ...reference.signature import all_nodes
@@ -142,7 +143,7 @@ def id_ranges(model: onnx.ModelProto) -> dict[str, int]:
     for node in model.graph.node:
         sources.update((name, tuple(node.input)) for name in node.output)
         count = _entries(node, sizes)
-        for name in _upstream(node.input[1], sources) if count else ():
+        for name in reach(lambda name: sources.get(name, ()), [node.input[1]]) if count else ():
             ranges[name] = min(ranges.get(name, count), count)
     return {info.name: ranges[info.name] for info in model.graph.input if info.name in ranges}
 
@@ -157,17 +158,6 @@ def _entries(node: onnx.NodeProto, sizes: Mapping[str, Sequence[int]]) -> int:
     axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
     is_known = node.op_type in _NAMES_ENTRIES and -len(dims) <= axis < len(dims)
     return dims[axis] if is_known else 0
-
-
-def _upstream(name: str, sources: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """A value and all that it is computed from."""
-    stack, visited = [name], {name}
-    while stack:
-        name = stack.pop()
-        yield name
-        more = [source for source in sources.get(name, ()) if source not in visited]
-        visited.update(more)
-        stack += more
 
 
 def _constants(model: onnx.ModelProto) -> Iterator[Sequence[Number] | Sequence[str]]:

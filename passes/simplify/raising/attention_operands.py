@@ -60,7 +60,7 @@ def heads_of(site: Site, value: Value, is_turned: bool) -> Heads | None:
     if is_turned:
         perm[-2:] = perm[:-3:-1]
     shape = tuple([shape[axis] for axis in perm])
-    node = _own(site, below)
+    node = site.producer(below)
     if is_turned and node is not None and node.is_op("Transpose") and node.input(0) is not None:
         inner = node.attribute("perm") or list(range(len(shape)))[::-1]
         perm = [inner[axis] for axis in perm]
@@ -81,12 +81,12 @@ def _turned_rows(site: Site, value: Value, shape: Shape) -> Value | None:
 
     It is of rank 3 where it was joined from groups.
     """
-    turned = _operand_of(site, _own(site, value), "Reshape")
-    node = None if turned is None else _own(site, turned)
-    rows = _operand_of(site, node, "Transpose")
+    turned = _operand_of(site.producer(value), "Reshape")
+    node = site.producer(turned)
+    rows = _operand_of(node, "Transpose")
     if rows is None or node is None or node.attribute("perm") != [0, 2, 1]:
         return None
-    source = _operand_of(site, _own(site, rows), "Reshape")
+    source = _operand_of(site.producer(rows), "Reshape")
     if source is None or len(shape) != 4 or (site.shape(rows) or ())[1:] != shape[2:]:
         return None
     return source if site.shape(source) == shape else rows
@@ -97,12 +97,12 @@ def grouped_heads(site: Site, heads: Heads | None) -> Heads | None:
     if heads is None or not heads.is_plain or len(heads.shape) != 4:
         return heads
     rows = heads if site.shape(heads.source) == heads.shape else None
-    joined = _own(site, heads.source)
-    source = _operand_of(site, joined, "Reshape")
-    repeated = None if source is None else _own(site, source)
-    column = _operand_of(site, repeated, "Expand")
-    node = None if column is None else _own(site, column)
-    value = _operand_of(site, node, "Unsqueeze", "Reshape")
+    joined = site.producer(heads.source)
+    source = _operand_of(joined, "Reshape")
+    repeated = site.producer(source)
+    column = _operand_of(repeated, "Expand")
+    node = site.producer(column)
+    value = _operand_of(node, "Unsqueeze", "Reshape")
     if source is None or column is None or value is None:
         return rows
     shape, whole = site.shape(value), site.shape(source)
@@ -134,7 +134,7 @@ def without_cache(
 
 def _joined_to_cache(site: Site, heads: Heads) -> tuple[Value, Heads] | None:
     """Tensor before an operand along the sequence, and the rest of the operand."""
-    node = _own(site, heads.source)
+    node = site.producer(heads.source)
     if not heads.is_plain or node is None or not node.is_op("Concat") or len(heads.shape) != 4:
         return None
     if node.attribute("axis") not in (2, -2) or len(node.inputs) != 2:
@@ -151,7 +151,7 @@ def sequences_of(site: Site, heads: Heads) -> Operand:
     source = heads.source
     if len(heads.shape) != 4:
         return None
-    node = _own(site, source)
+    node = site.producer(source)
     operands = _ROTATIONS.get(node.op.qualname) if heads.is_plain and node is not None else None
     if operands and node is not None:
         rotated, heads_count = node.input(0), heads.shape[1].value
@@ -170,10 +170,10 @@ def sequences_of(site: Site, heads: Heads) -> Operand:
         elif turned is None or turned.attribute("perm") != list(_HEADS_FIRST):
             return None
         else:
-            below = _operand_of(site, turned, "Transpose")
+            below = _operand_of(turned, "Transpose")
     else:
         below = source if heads.perm == _HEADS_FIRST else None
-    value = None if below is None else _operand_of(site, _own(site, below), "Reshape")
+    value = _operand_of(site.producer(below), "Reshape")
     batch, count, places, size = heads.shape
     shape = None if value is None else site.shape(value)
     sizes = [dim.value for dim in (batch, places, count * size)]
@@ -239,13 +239,7 @@ def _joined(one: Shape, other: Shape) -> Shape:
     return (*one[:start], *tail)
 
 
-def _own(site: Site, value: Value) -> Node | None:
-    """Producer of a value, in the graph."""
-    node = value.producer
-    return node if node is not None and node.graph is site.graph else None
-
-
-def _operand_of(site: Site, node: Node | None, *op_types: str) -> Value | None:
+def _operand_of(node: Node | None, *op_types: str) -> Value | None:
     """First operand of a node of an operator."""
     is_one = node is not None and node.is_op(*op_types) and not node.op.references
     return node.input(0) if is_one and node is not None else None

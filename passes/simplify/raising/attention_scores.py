@@ -50,8 +50,8 @@ def stripped(site: Site, value: Value) -> tuple[Value, float]:
     """A value without factors and casts, and the product of the factors."""
     factor = 1.0
     for _ in range(_MOST_STEPS):
-        node = value.producer
-        if node is None or node.graph is not site.graph or node.op.references:
+        node = site.producer(value)
+        if node is None or node.op.references:
             break
         below, number = _factor(node)
         if below is None or site.shape(below) != site.shape(value):
@@ -86,8 +86,8 @@ def scores_of(site: Site, softmax: Node) -> Scores | None:
 
 def _scores(site: Site, value: Value, masks: int) -> Scores | None:
     below, factor = stripped(site, value)
-    node = below.producer
-    if node is None or node.graph is not site.graph:
+    node = site.producer(below)
+    if node is None:
         return None
     one, other = node.input(0), node.input(1)
     if one is None or other is None:

@@ -36,10 +36,10 @@ def group_normalization(site: Site, node: Node) -> Match | None:
 def _grouped(site: Site, node: Node) -> Value | None:
     """Tensor whose channels a Reshape splits into groups, each a row."""
     rows = node.input(0)
-    reshape = None if rows is None else rows.producer
-    if rows is None or reshape is None or reshape.graph is not site.graph:
+    reshape = site.producer(rows, "Reshape")
+    if rows is None or reshape is None:
         return None
-    source = reshape.input(0) if reshape.is_op("Reshape") else None
+    source = reshape.input(0)
     shape = None if source is None else site.shape(source)
     groups = site.shape(rows)
     if not shape or not groups or min(len(shape), len(groups)) < 3 or not has_elements(shape):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ....facts.fact import Shape
 from ....facts.notions import Equality
-from ....ir import Node, Operator, Value
+from ....ir import Node, Operator
 from .attention_scores import only_reader
 from .replacement import Match, Raising, Site
 
@@ -34,7 +34,8 @@ class RaiseMovement(Raising):
         perm = seed.attribute("perm")
         if perm not in (_CHANNELS_LAST, _CHANNELS_FIRST, _TO_DEPTH):
             return None
-        split, root = _producer(site, seed.input(0)), only_reader(site, seed.output())
+        split = site.producer(seed.input(0), "Reshape")
+        root = only_reader(site, seed.output())
         if split is None or root is None or not root.is_op("Reshape") or root.output().pinned:
             return None
         source = split.input(0)
@@ -47,13 +48,6 @@ class RaiseMovement(Raising):
         if perm == _CHANNELS_FIRST and site.opset < _MODES:
             return None
         return site.completed(Match(op, [source], root))
-
-
-def _producer(site: Site, value: Value | None) -> Node | None:
-    """Reshape that computes a value."""
-    node = None if value is None else value.producer
-    is_own = node is not None and node.graph is site.graph and node.is_op("Reshape")
-    return node if is_own else None
 
 
 def _operator(perm: list[int], whole: Shape, parts: Shape, result: Shape) -> Operator | None:

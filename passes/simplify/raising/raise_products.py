@@ -101,11 +101,8 @@ def _bias(site: Site, multiplied: Node, total: Node, matrix: Shape) -> Value | N
 
 def _rows(site: Site, value: Value, matrix: Shape) -> Operand:
     """The matrix of the rows of a tensor."""
-    node = value.producer
-    source: Value | None = value
-    is_view = node is not None and node.graph is site.graph and node.is_op(*_VIEWS)
-    if is_view and node is not None and _keeps_count(site, node):
-        source = node.input(0)
+    node = site.producer(value, *_VIEWS)
+    source = node.input(0) if node is not None and _keeps_count(site, node) else value
     shape, own = None if source is None else site.shape(source), site.shape(value)
     if source is None or shape is None or own is None:
         return None

@@ -28,8 +28,8 @@ class RaiseReductions(Raising):
         if seed.is_op("Pow") and constant_exponent(seed) != 0.5:
             return None
         total = seed.input(0)
-        node = None if total is None else total.producer
-        if total is None or node is None or node.graph is not site.graph:
+        node = site.producer(total)
+        if total is None or node is None:
             return None
         if only_reader(site, total) is not seed or seed.output().pinned:
             return None
@@ -46,8 +46,8 @@ class RaiseReductions(Raising):
 
 def _operand(site: Site, value: Value | None, name: str) -> Value | None:
     """Tensor of which a value is the square, or the exponential."""
-    node = None if value is None else value.producer
-    if value is None or node is None or node.graph is not site.graph or node.op.references:
+    node = site.producer(value)
+    if value is None or node is None or node.op.references:
         return None
     is_square = node.is_op("Mul") and node.input(0) is node.input(1) and is_plain(node)
     is_square |= node.is_op("Pow") and constant_exponent(node) == 2 and is_plain(node)

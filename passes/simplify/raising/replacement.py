@@ -167,6 +167,12 @@ class Site:
         """Shape of a value; None if unknown."""
         return self.inference.fact(value).shape
 
+    def producer(self, value: Value | None, *op_types: str) -> Node | None:
+        """The node of the graph, of some operators or any, that computes a value."""
+        node = None if value is None else value.producer
+        is_own = node is not None and node.graph is self.graph
+        return node if is_own and node and (not op_types or node.is_op(*op_types)) else None
+
     def stands_for(self, source: Value, root: Node) -> bool:
         """Test that a root has type and shape of a source, and is not pinned."""
         value, shape = root.output(), self.shape(source)

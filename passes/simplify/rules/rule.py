@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....definitions.pattern import Pattern, RuleError, Variable, parse_pattern
 from ....facts.notions import NOTIONS, Equality
+from ....ir.dataflow_graph import reach
 from ....ir.lazy import lazy_property
 from .match import Match
 
@@ -136,15 +137,13 @@ def _check(rule: Rule, pattern: Pattern) -> None:
     if unknown:
         raise RuleError(f"{rule}: '{unknown[0]}' of the text after is not in that before")
     nodes = pattern.producers()
-    root, reached = nodes.get(pattern.outputs[0]), set[int]()
-    stack = [] if root is None else [root[0]]
-    while stack:
-        node = stack.pop()
-        reached.add(id(node))
-        values = [operand for operand in node.inputs if operand.kind != "attribute"]
-        producers = (nodes.get(operand.name) for operand in values)
-        stack += [one[0] for one in producers if one is not None]
-    if len(reached) != len(pattern.nodes):
+
+    def read(name: str) -> list[str]:
+        operands = [] if name not in nodes else nodes[name][0].inputs
+        return [operand.name for operand in operands if operand.kind != "attribute"]
+
+    names = reach(read, pattern.outputs[:1]) & nodes.keys()
+    if len({id(nodes[name][0]) for name in names}) != len(pattern.nodes):
         raise RuleError(f"{rule}: its first output does not depend on every node before")
 
 

@@ -1,13 +1,13 @@
 """Substitution of terms for variables and of sizes for symbols; one iteration of a loop."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ....facts.fact import Fact, content_from, element
 from ....facts.polynomial import Dimension
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import binding
-from ..terms.term import Operands, Term
+from ..terms.term import Args, Operands, Term, bottom_up
 from ..terms.term_manager import Terms
 
 Leaves = Mapping[Term, Term]
@@ -42,24 +42,17 @@ class Substitution:
 
     def of(self, root: Term) -> Term:
         """Term after substitution; recursion only into bodies inside bodies."""
-        memo, stack = self._done, [root]
-        while stack:
-            term = stack[-1]
-            if term not in memo:
-                waiting = [arg for arg in term.args if arg is not None and arg not in memo]
-                if waiting:
-                    stack.extend(waiting)
-                    continue
-                self._terms.budget.step(_TERM)
-                memo[term] = self._rebuilt(term)
-                if self._terms.trace is not None:
-                    self._terms.trace.came(memo[term], term)
-            stack.pop()
-        return memo[root]
+        return bottom_up(root, self._done, lambda term: term.args, self._traced)
 
-    def _rebuilt(self, term: Term) -> Term:
+    def _traced(self, term: Term, args: Sequence[Term | None]) -> Term:
+        self._terms.budget.step(_TERM)
+        result = self._rebuilt(term, tuple(args))
+        if self._terms.trace is not None:
+            self._terms.trace.came(result, term)
+        return result
+
+    def _rebuilt(self, term: Term, args: Args) -> Term:
         head = term.head
-        args = tuple([None if arg is None else self._done[arg] for arg in term.args])
         if head.name == "sizes":
             return self._resize(term)
         if head.name == "void":

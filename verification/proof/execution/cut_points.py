@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import onnx
 
 from ....facts.fact import Fact
+from ....ir.dataflow_graph import reach
 from ....reference.bodies import label
 from ..terms.budget import OpenError
 from ..terms.term import Term
@@ -121,16 +122,13 @@ class _Region:
         Raises:
             OpenError: that takes many nodes, or nodes with bodies.
         """
-        needed: set[int] = set()
-        stack = [place]
-        while stack:
-            index = self._makers[stack.pop()]
-            if index not in needed:
-                needed.add(index)
-                places = [self._before[at] for at in _operands(self._steps[index])]
-                stack += [each for each in places if not self._is_cut(each)]
+
+        def makers(index: int) -> list[int]:
+            places = [self._before[at] for at in _operands(self._steps[index])]
+            return [self._makers[each] for each in places if not self._is_cut(each)]
+
         # Steps are in topological order.
-        for index in sorted(needed):
+        for index in sorted(reach(makers, [self._makers[place]])):
             self._run(self._steps[index])
         if len(self._results) * MOST_SHARE > len(self._steps):
             raise OpenError("most nodes differ")

@@ -10,7 +10,7 @@ from collections.abc import Set
 from ....facts.fact import PRIVATE, Symbols
 from ....facts.polynomial import Dimension
 from ....records import record
-from .term import Head, Term
+from .term import Head, Term, bottom_up
 
 Levels = frozenset[int]
 _NONE: Levels = frozenset()
@@ -98,20 +98,9 @@ class Sizes(Symbols):
 
     def free(self, term: Term) -> Levels:
         """Levels of the loops whose variables are free in a term."""
-        memo, stack = self._free, [term]
-        while stack:
-            at = stack[-1]
-            if at not in memo:
-                below = [t for t in at.head.parts + at.args if t is not None]
-                waiting = [t for t in below if t not in memo]
-                if waiting:
-                    stack.extend(waiting)
-                    continue
-                memo[at] = self._of(at)
-            stack.pop()
-        return memo[term]
+        return bottom_up(term, self._free, lambda at: at.head.parts + at.args, self._of)
 
-    def _of(self, term: Term) -> Levels:
+    def _of(self, term: Term, _: object) -> Levels:
         levels = _NONE.union(*[self._free[t] for t in term.args if t is not None])
         inside = _NONE.union(*[self._free[t] for t in term.head.parts])
         if inside:
