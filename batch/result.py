@@ -9,7 +9,6 @@ from ..records import asdict, record, replace
 
 if TYPE_CHECKING:
     from ..driver.result import Outcome
-    from ..passes import Remark
 
 Status = Literal["written", "skipped", "failed"]
 Problem = Literal[
@@ -102,7 +101,8 @@ class Record:
             outputs=outputs,
             nodes=(outcome.nodes.before, outcome.nodes.after),
             opset=(outcome.opset.before, outcome.opset.after),
-            left=tuple([_with_brief(remark) for remark in outcome.left]),
+            # The reason stands there also as tables show it.
+            left=tuple([{**r.to_dict(), "brief": str(r.brief.reason)} for r in outcome.left]),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,11 +147,6 @@ class Done:
 
     record: Record
     entry: dict[str, Any] | None = None
-
-
-def _with_brief(remark: Remark) -> dict[str, Any]:
-    """Return a remark as JSON, with the reason also as tables show it."""
-    return {**remark.to_dict(), "brief": str(remark.brief.reason)}
 
 
 def _are(kind: type | tuple[type, ...], *values: object) -> bool:

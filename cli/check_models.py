@@ -101,16 +101,15 @@ class Check:
             verification = self.comparison.options(self.prove)
             yield from judge_rewrite(source, rewriting, verification, policies)
             return
-        original = None if self.reference is None else self._reference(self.reference, place)
+        original = self.reference
+        if original is not None and original.is_dir():
+            original /= place
         options = self.comparison.options(
             self.prove, dims=contents(self.table["dims"]), max_memory=self.table["max_memory"]
         )
         values = contents(self.table["values"])
         reference = None if original is None else read_model(original, most)
         yield from judge_model(source, policies, reference, values, options)
-
-    def _reference(self, path: Path, place: str) -> Path:
-        return path / place if path.is_dir() else path
 
 
 @record(frozen=True)

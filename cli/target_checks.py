@@ -6,7 +6,7 @@ from typing import Any
 
 from ..display import Table
 from ..driver.calls import transform
-from ..ir import BaseDir, Model, ModelSource, load, read
+from ..ir import Model, ModelSource, load, read
 from ..records import asdict, record
 from ..targets import Target, find, names
 from ..targets.legality import Legality, name_of
@@ -35,15 +35,15 @@ class TargetCheck:
         return asdict(self)
 
 
-def check_targets(model: ModelSource, base_dir: BaseDir = None) -> list[TargetCheck]:
+def check_targets(model: ModelSource) -> list[TargetCheck]:
     """Check a model against every shipped target.
 
     Raises:
         Error: the model cannot be read, or is not well formed.
     """
     source = read(model)
-    graph = load(source, base_dir)
-    return [_checked(find(name), source, graph, base_dir) for name in names()]
+    graph = load(source)
+    return [_checked(find(name), source, graph) for name in names()]
 
 
 def check_table(checks: Sequence[TargetCheck]) -> Table:
@@ -63,12 +63,12 @@ def lacking(target: Target, model: Model) -> Counter[str]:
     return counts
 
 
-def _checked(target: Target, source: ModelSource, graph: Model, base_dir: BaseDir) -> TargetCheck:
+def _checked(target: Target, source: ModelSource, graph: Model) -> TargetCheck:
     version, before = target.source.version, lacking(target, graph)
     # A rewrite is the dear part, and a model that fits already needs none.
     if not before:
         return TargetCheck(target.name, version, {}, {}, ())
-    outcome = transform(source, target=target, verify=False, hints=False, base_dir=base_dir)
+    outcome = transform(source, target=target, verify=False, hints=False)
     after = Counter(remark.op_type for remark in outcome.untaken)
     reasons = dict.fromkeys(str(remark.reason) for remark in outcome.untaken)
     return TargetCheck(target.name, version, dict(before), dict(after), tuple(reasons))

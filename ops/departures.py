@@ -156,11 +156,7 @@ def _is_second_whole(application: Application) -> bool:
         return True
     if len(parts) < 2 or shapes[1] is None:
         return False
-    return all(_covers(parts, place, dim) for place, dim in _from_the_back(shapes[1]))
-
-
-def _from_the_back(shape: Shape) -> list[tuple[int, Any]]:
-    return [(place - len(shape), dim) for place, dim in enumerate(shape)]
+    return all(_covers(parts, n - len(shapes[1]), dim) for n, dim in enumerate(shapes[1]))
 
 
 def _covers(parts: list[Shape], place: int, dim: Any) -> bool:
@@ -261,17 +257,9 @@ def uncopied_outputs(
 
 def pads_same(application: Application) -> bool:
     """Test for windows with dilations and padding to the size of the input."""
-    return _pads_same(application) and _is_dilated(application)
-
-
-def _pads_same(application: Application) -> bool:
-    return application.attribute("auto_pad", b"NOTSET") in (
-        *(b"SAME_UPPER", b"SAME_LOWER", "SAME_UPPER", "SAME_LOWER"),
-    )
-
-
-def _is_dilated(application: Application) -> bool:
-    return any(step != 1 for step in application.attribute("dilations") or ())
+    is_dilated = any(step != 1 for step in application.attribute("dilations") or ())
+    padding = application.attribute("auto_pad", b"NOTSET")
+    return is_dilated and padding in (b"SAME_UPPER", b"SAME_LOWER", "SAME_UPPER", "SAME_LOWER")
 
 
 def crosses_bounds(application: Application) -> bool:

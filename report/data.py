@@ -190,7 +190,8 @@ def gather(
     # Both models run once more, node by node: only for a difference, with the input that shows it.
     if verdict is not None and verdict.differs and verdict.feeds is not None:
         subject = (models[0], models[1]), (one.model, other.model), sources, verdict.feeds
-        first = first_difference(*subject, _runtime(verdict), base_dir)
+        runtime: RuntimeName = "onnxruntime" if "onnxruntime" in verdict.runtimes else "reference"
+        first = first_difference(*subject, runtime, base_dir)
     return Report(
         one,
         other,
@@ -203,11 +204,6 @@ def gather(
         tuple(timings),
         None if verdict is None else VerdictData.of(verdict, mismatch, first),
     )
-
-
-def _runtime(verdict: Verdict) -> RuntimeName:
-    """The runtime in which outputs differ."""
-    return "onnxruntime" if "onnxruntime" in verdict.runtimes else "reference"
 
 
 @takes(outcome=Outcome)

@@ -127,8 +127,5 @@ def parameters_of(op: Operator, opsets: Mapping[str, int]) -> tuple[str, ...]:
         schema = onnx.defs.get_schema(op.op_type, version, domain)
     except onnx.defs.SchemaError:  # a later opset has it
         return ()
-    return tuple([formal.name for formal in schema.inputs if not _is_variadic(formal)])
-
-
-def _is_variadic(formal: Any) -> bool:
-    return bool(formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic)
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    return tuple([formal.name for formal in schema.inputs if formal.option != variadic])

@@ -200,8 +200,10 @@ class Legality:
             yield f"with {form.max_outputs} output{'s' * (form.max_outputs > 1)}"
         if form.max_inputs is not None and len(node.inputs) > form.max_inputs:
             yield f"with {form.max_inputs} inputs, not {len(node.inputs)}"
-        if form.max_uses is not None and _place_among_equals(node) >= form.max_uses:
-            yield f"{form.max_uses} time{'s' * (form.max_uses > 1)} in a graph"
+        if form.max_uses is not None:
+            alike = list(node.parent.nodes_of(node.op_type))
+            if alike.index(node) >= form.max_uses:
+                yield f"{form.max_uses} time{'s' * (form.max_uses > 1)} in a graph"
         yield from self._wrong_operands(node, form)
         for name, value in inputs:
             yield from self._wrong_values(name, value, form)
@@ -363,11 +365,6 @@ def _has_axes(value: Value | None) -> bool:
     """Test for a constant of one number with axes."""
     tensor = None if value is None else value.constant
     return tensor is not None and tensor.size == 1 and len(tensor.dims) > 0
-
-
-def _place_among_equals(node: Node) -> int:
-    """The number of nodes of the same operator before a node in its graph."""
-    return list(node.parent.nodes_of(node.op_type)).index(node)
 
 
 def _comes_from_sizes(value: Value, is_part: bool) -> bool:

@@ -105,12 +105,8 @@ def _names_like(nodes: Sequence[Node], op_types: Set[str]) -> Iterator[str]:
     begin = tuple(op_types) if all(op_type.isalnum() for op_type in op_types) else ("",)
     for name in [node.name for node in nodes if node.name]:
         if not name.isascii() or name.lstrip(_PUNCTUATION).startswith(begin):
-            yield from _spellings(name)
-
-
-def _spellings(name: str) -> tuple[str, str]:
-    """A name, and its letters, digits and underscores, which alone some clients keep."""
-    return name, _OTHERS.sub("_", name).strip("_")
+            # Some clients keep letters, digits and underscores alone.
+            yield from (name, _OTHERS.sub("_", name).strip("_"))
 
 
 class _Namer:

@@ -111,7 +111,10 @@ def _fold(
     graph: Graph, node: Node, folder: Folder, store: HeldResults, context: PassContext
 ) -> bool:
     """Fold a node whose operands are all constants."""
-    if any(v is not None and v.pinned for v in node.outputs) or _stands(graph, node):
+    if any(v is not None and v.pinned for v in node.outputs):
+        return False
+    # Clients need the node where it stands.
+    if ends_branch(graph, node) or _starts_empty(graph, node):
         return False
     tensors = [None if value is None else value.constant for value in node.inputs]
     if folder.may_fold(node):
@@ -132,11 +135,6 @@ def _fold(
         graph.replace_uses(value, graph.add_initializer(value.name, tensor))
     graph.remove(node)
     return True
-
-
-def _stands(graph: Graph, node: Node) -> bool:
-    """Test for a node that clients need where it stands."""
-    return ends_branch(graph, node) or _starts_empty(graph, node)
 
 
 def _starts_empty(graph: Graph, node: Node) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-import onnx
-
 from ...ir import (
     Function,
     FunctionKey,
@@ -20,6 +18,7 @@ from ...ir import (
 )
 from ...ir.dataflow_graph import reach
 from ...ir.lazy import lazy_property
+from ...reference.signature import all_nodes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -184,7 +183,11 @@ def live_functions(model: Model) -> set[FunctionKey]:
     waiting = list(_callees(model.graph, model.functions))
     for info in model.training_info:
         for graph in (info.initialization, info.algorithm):
-            waiting += [key for key in _calls_in_messages(graph.node) if key in model.functions]
+            calls = [
+                (normal_domain(node.domain), node.op_type, node.overload)
+                for node in all_nodes(graph.node)
+            ]
+            waiting += [key for key in calls if key in model.functions]
     return reach(lambda key: _callees(model.functions[key].graph, model.functions), waiting)
 
 
@@ -194,11 +197,3 @@ def _callees(graph: Graph, functions: Collection[FunctionKey]) -> Iterator[Funct
             key = node.op.function_key
             if key in functions:
                 yield key
-
-
-def _calls_in_messages(nodes: Iterable[onnx.NodeProto]) -> Iterator[FunctionKey]:
-    for node in nodes:
-        yield normal_domain(node.domain), node.op_type, node.overload
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from _calls_in_messages(graph.node)

@@ -87,7 +87,9 @@ class CorrectDeclarations(Pass):
                 infos[slot].type.CopyFrom(type_)
             if _is_promise(graph) and value.producer is not None:
                 does = "which is declared now" if of_model else "correct the declaration there"
-                context.noted(self, value.producer, f"{_false(info, type_)}; {does}")
+                was, is_ = type_text(info.type), type_text(type_)
+                what = f"the output '{info.name}' was declared as {was}, but is {is_}"
+                context.noted(self, value.producer, f"{what}; {does}")
         changed = any(new is not old for new, old in zip(infos, graph.output_infos, strict=True))
         graph.output_infos = tuple(infos)
         return changed
@@ -240,12 +242,6 @@ def _is_same_but_for_sizes(one: onnx.TypeProto, other: onnx.TypeProto) -> bool:
     """Test for two tensor types of one element type."""
     types = [type_.tensor_type.elem_type for type_ in (one, other) if type_.HasField("tensor_type")]
     return len(types) == len((one, other)) and len(set(types)) == 1
-
-
-def _false(info: onnx.ValueInfoProto, is_: onnx.TypeProto) -> str:
-    return (
-        f"the output '{info.name}' was declared as {type_text(info.type)}, but is {type_text(is_)}"
-    )
 
 
 _OPSET = 10

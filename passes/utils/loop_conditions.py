@@ -3,7 +3,7 @@
 They keep the Loop running, and passes write them so; OpenVINO refuses such a body.
 """
 
-from ...ir import Graph, Model, Node, Operator
+from ...ir import Model, Node, Operator
 
 _LABEL = "goes_on"
 """The name of a new condition: a second rewrite chooses the same one."""
@@ -11,16 +11,9 @@ _LABEL = "goes_on"
 
 def forwarded_conditions(model: Model) -> list[Node]:
     """The Loops whose body returns its condition unchanged."""
-    return [
-        node
-        for graph in model.graphs()
-        for node in graph.nodes_of("Loop")
-        if "body" in node.bodies and _forwards_condition(node.body("body"))
-    ]
-
-
-def _forwards_condition(body: Graph) -> bool:
-    return len(body.inputs) > 1 and body.outputs[0] is body.inputs[1]
+    loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop")]
+    bodies = [(node, node.body("body")) for node in loops if "body" in node.bodies]
+    return [n for n, body in bodies if len(body.inputs) > 1 and body.outputs[0] is body.inputs[1]]
 
 
 def isolate_conditions(model: Model) -> list[Node]:

@@ -183,19 +183,15 @@ def _divides(node: Node, index: int) -> bool:
 def _count_passing(node: Node) -> int:
     """Number of leading operands whose signs of zeros change signs of zeros only."""
     op = node.op
-    if node.bodies or op.domain or ("to" in op.attributes and _writes_text(node)):
+    if node.bodies or op.domain or op.op_type == "CastLike":  # perhaps to text
         return 0
-    if op.op_type == "CastLike":  # perhaps to text
+    # Strings show the signs of zeros.
+    if "to" in op.attributes and node.attribute("to") in (onnx.TensorProto.STRING, b"STRING"):
         return 0
     if op.op_type == "Pow":
         numbers = _numbers(node.input(1))
         return int(numbers is not None and bool((numbers > 0).all()))
     return rules_of(op).ignores_zero_sign
-
-
-def _writes_text(node: Node) -> bool:
-    """Test for a cast that may give strings, in which the signs of zeros stand."""
-    return node.attribute("to") in (onnx.TensorProto.STRING, b"STRING")
 
 
 def _forgets(node: Node, index: int) -> bool:

@@ -116,13 +116,8 @@ def require_own_kernels() -> list[KernelCheck]:
     return require_kernels(registry.own_names())
 
 
-def check_kernels(operators: Iterable[str], seed: int = 0) -> list[KernelCheck]:
-    """Compare the definitions of operators with the kernels of onnxruntime.
-
-    Args:
-        operators: their names, with the domain in front.
-        seed: the seed of the drawn nodes.
-    """
+def check_kernels(operators: Iterable[str]) -> list[KernelCheck]:
+    """Compare the definitions of operators, by name, with the kernels of onnxruntime."""
     names = list(operators)
     if not has_onnxruntime():
         return [KernelCheck(n, "not compared", 0, "onnxruntime is not installed") for n in names]
@@ -132,16 +127,16 @@ def check_kernels(operators: Iterable[str], seed: int = 0) -> list[KernelCheck]:
             forms[definition.name].append(definition)
     with ExitStack() as stack:
         worker = stack.enter_context(Workers()).get("onnxruntime")
-        return [_check(name, forms[name], worker, seed) for name in names]
+        return [_check(name, forms[name], worker) for name in names]
 
 
-def _check(name: str, forms: list[Definition], worker: Worker, seed: int) -> KernelCheck:
+def _check(name: str, forms: list[Definition], worker: Worker) -> KernelCheck:
     """Compare the definitions of one operator."""
     domain, _, op_type = name.rpartition(".")
     schema = kernel_schema(domain, op_type, _OPSET)
     if schema is None:
         return KernelCheck(name, "no kernel", 0)
-    draws = [drawn_nodes(form, max(form.since, _OPSET), schema, seed) for form in forms]
+    draws = [drawn_nodes(form, max(form.since, _OPSET), schema) for form in forms]
     compared, crashes, reason, has_kernel = 0, 0, "", False
     exact = all(form.exact for form in forms)
     for number, nodes in enumerate(itertools.islice(itertools.cycle(draws), _DRAWN)):

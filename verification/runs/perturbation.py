@@ -21,6 +21,7 @@ from ...ir.errors import reason
 from ...ir.places import normal_domain
 from ...ops import rules_of
 from ...ops.agreement import SUMS
+from ...reference.bodies import subgraphs
 
 _LARGEST = 1 << 26
 """Limit in bytes of a copied model."""
@@ -98,11 +99,7 @@ class _Nudging:
         types = {**(outer or {}), **dict.fromkeys(constants, TensorProto.UNDEFINED), **own}
         nodes: list[onnx.NodeProto] = []
         for node in graph.node:
-            fields = node.attribute
-            bodies = [
-                *(a.g for a in fields if a.HasField("g")),
-                *(g for a in fields for g in a.graphs),
-            ]
+            bodies = subgraphs(node)
             for body in bodies:
                 self.nudge(body, types)
             roundings = rules_of(Operator(node.op_type, domain=node.domain)).fixed_roundings()

@@ -105,7 +105,10 @@ def _aligned(sizes: Sequence[Dimension], target: Sequence[Dimension]) -> _Layout
     for size in target:
         # Only a size that may be 0 needs a place where a 0 copies it.
         if size.equals(0) is not False:
-            while source < len(sizes) and not _is_empty_with(sizes[source], size):
+            # The copied size is certainly zero where this one is.
+            while source < len(sizes) and not (
+                sizes[source] == size or sizes[source].vanishes_with(size)
+            ):
                 source += 1
             if source == len(sizes):
                 return None
@@ -116,11 +119,6 @@ def _aligned(sizes: Sequence[Dimension], target: Sequence[Dimension]) -> _Layout
             source += 1
         layout.target.append(size)
     return layout
-
-
-def _is_empty_with(one: Dimension, other: Dimension) -> bool:
-    """Test whether one size is certainly zero where another one is."""
-    return one == other or one.vanishes_with(other)
 
 
 def _reshape(draft: NodeDraft, layout: _Layout, numbers: Sequence[int | None]) -> Value:

@@ -369,8 +369,9 @@ class Matcher:
         makes = self._producers.get(rest[0].name) if rest[0].kind == "value" else None
         if makes is None:
             return range(len(theirs) + 1)
+        makers = [value and value.producer for value in theirs]
         op_type = makes[0].op_type
-        return [k for k, value in enumerate(theirs) if value and _is_made_by(value, op_type)]
+        return [k for k, node in enumerate(makers) if node and node.op.qualname == op_type]
 
     def _operand(
         self, scope: Scope, ours: Operand, value: Value | None, state: _State
@@ -470,10 +471,6 @@ def _may_have_shape(scope: Scope, pattern: ShapePattern | None, value: Value) ->
         return True
     shape = scope.inference.fact(value).shape
     return shape is not None and len(shape) == len(pattern.dims)
-
-
-def _is_made_by(value: Value, op_type: str) -> bool:
-    return value.producer is not None and value.producer.op.qualname == op_type
 
 
 def _has_type(match: Match, names: Sequence[str], allowed: frozenset[int]) -> bool:

@@ -153,16 +153,11 @@ def default_cases(pattern: Pattern, ranks: Mapping[str, int]) -> list[dict[str, 
     for node in pattern.nodes:
         for name, variable in node.attributes.items():
             if isinstance(variable, Variable) and variable.name not in choices:
-                rank = next(
-                    (ranks[o.name] for o in node.inputs if o.name in ranks), _highest(ranks)
-                )
+                own = (ranks[o.name] for o in node.inputs if o.name in ranks)
+                rank = next(own, max(ranks.values(), default=2))
                 choices[variable.name] = values_of(name, rank)
     products = itertools.product(*choices.values())
     return [dict(zip(choices, values, strict=True)) for values in itertools.islice(products, 1000)]
-
-
-def _highest(ranks: Mapping[str, int]) -> int:
-    return max(ranks.values(), default=2)
 
 
 def values_of(attribute: str, rank: int) -> list[Any]:

@@ -7,7 +7,7 @@ ends.
 
 import functools
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from ....analysis.constants.folding import Folder
@@ -49,10 +49,6 @@ class Index:
             if opset >= rule.since and (rule.until is None or opset < rule.until)
         ]
         self._matchers: dict[str, ByOperand | None] = {}
-
-    def has_work_on(self, operators: Set[str]) -> bool:
-        """Test for a root among some operators."""
-        return any(self.of(operator) is not None for operator in operators)
 
     def of(self, root: str) -> ByOperand | None:
         """The matchers of an operator by one that produces an operand; None without any."""
@@ -139,7 +135,7 @@ class Driver:
         opset = graph.root.opset()
         forms = self._forms.setdefault(opset, NormalForms(opset))
         index = index_of(self.rules, opset)
-        if not index.has_work_on(graph.kinds()):
+        if all(index.of(operator) is None for operator in graph.kinds()):
             return False
         self._ignored = None
         self._divisors = ReaderSearch(graph, divides_by)
