@@ -191,6 +191,10 @@ class Dimension:
             total = total + term
         return total
 
+    def at(self, number: int) -> int:
+        """The size where each symbol is a number; 0 where it is of no polynomial form."""
+        return self.replaced(dict.fromkeys(self.symbols, Dimension.constant(number))).value or 0
+
     def __add__(self, other: Dimension | int) -> Dimension:
         return self._plus(other, 1)
 

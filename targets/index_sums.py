@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..analysis.shapes.inference import ShapeInference
-from ..facts.attribute_or_input import listed_numbers
 from ..facts.polynomial import Dimension
 from ..ir import Node, Value
 from ..passes.simplify.raising.algebra import Unreadable
@@ -90,14 +89,6 @@ class IndexReading:
     def operands(self, node: Node) -> list[IndexSum]:
         """The sums of operands that are tensors of floats."""
         return [self.of(value) for value in node.inputs if value is not None]
-
-    def axes(self, node: Node, rank: int) -> list[int]:
-        """The axes that a Squeeze or Unsqueeze lists, from the front of a rank."""
-        facts = [self._inference.fact(value) for value in node.inputs if value is not None]
-        axes = listed_numbers(node, facts, "axes", 1)
-        if axes is None:
-            raise Unreadable
-        return sorted(axis % rank for axis in axes)
 
     def reduced(self, node: Node) -> Collection[int]:
         """The axes that a reduction sums, from the front."""

@@ -3,7 +3,6 @@
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.peak_memory import PeakMemory, bytes_of, peak_memory, size_text
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.polynomial import Dimension
 from ...ir import Model
 from ...records import record
 
@@ -48,7 +47,7 @@ class FormMemory:
     @property
     def bytes(self) -> int:
         """The bytes at large open sizes."""
-        return 0 if self.peak is None else at_large(self.peak.size) + self.block
+        return 0 if self.peak is None else self.peak.size.at(_LARGE) + self.block
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +60,7 @@ class FormMemory:
         blocks = f" and blocks of {size_text(self.block)}" if self.block else ""
         if len(self.peak.size.terms) <= _MOST_TERMS:
             return f"at most {self.peak}{blocks} of memory"
-        size = size_text(at_large(self.peak.size))
+        size = size_text(self.peak.size.at(_LARGE))
         return f"at most {size}{blocks} of memory where open sizes are {_LARGE}"
 
 
@@ -96,8 +95,8 @@ class MemoryLimit:
         if peak is None:
             return cls(0, None)
         sizes = [bytes_of(inference.fact(value)) for value in model.graph.inputs]
-        before = at_large(peak.size)
-        inputs = sum(at_large(size) for size in sizes if size is not None)
+        before = peak.size.at(_LARGE)
+        inputs = sum(size.at(_LARGE) for size in sizes if size is not None)
         is_whole = peak.whole and None not in sizes
         least = max(before, FormMemory.of(model, inference, block).bytes)
         return cls(
@@ -109,9 +108,3 @@ class MemoryLimit:
         """Test for a form within the limit."""
         limit = self.open if memory.is_open else self.most
         return not self.most or limit is None or memory.bytes <= limit
-
-
-def at_large(size: Dimension) -> int:
-    """A size where open ones are large."""
-    large = size.replaced(dict.fromkeys(size.symbols, Dimension.constant(_LARGE)))
-    return large.value or 0

@@ -213,7 +213,7 @@ class BlockFeeding(Feeding):
             if size.value is None
             if all(dim.value is not None or dim in around for dim in fact.shape or ())
         ]
-        return least, max(rest, key=lambda fact: _large_bytes(sizes[fact]), default=None)
+        return least, max(rest, key=lambda fact: sizes[fact].at(_LARGE), default=None)
 
     def _batched_values(self) -> Iterator[Value]:
         """Yield the values outside of recurrences, and the scan outputs."""
@@ -538,12 +538,6 @@ def _is_tensor(state: State) -> bool:
 def used_outputs(loop_view: LoopView) -> list[ScanOutput]:
     """The scan outputs that are used."""
     return [one for one in loop_view.scan_outputs if is_used(loop_view.around, one.output)]
-
-
-def _large_bytes(size: Dimension) -> int:
-    """The bytes of a value where open sizes are large."""
-    large = size.replaced(dict.fromkeys(size.symbols, Dimension.constant(_LARGE)))
-    return large.value or 0
 
 
 def _rows_info(stacked: ScanOutput, inference: ShapeInference) -> onnx.ValueInfoProto:

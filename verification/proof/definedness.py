@@ -27,14 +27,13 @@ from ...reference.bodies import label
 from .canonicalize.casts import in_type
 from .execution.certain_failures import must_fail
 from .execution.index_ranges import (
-    bare,
     columns_fit,
     index_range,
     is_along,
     is_one,
     ranges_of_rows,
     reads_up_to_most,
-    without_views,
+    scalar,
 )
 from .execution.node_checker import inputs_of_type, known_type
 from .execution.obligations import (
@@ -60,7 +59,7 @@ from .node_forms import NEWER_NAMES, forms_of, may_hold_zero
 from .terms.axis_maps import ELEMENTWISE, broadcast_from, has_shape_of
 from .terms.budget import OpenError
 from .terms.op_semantics import versions_of
-from .terms.term import Args, Head, Term, speaks_of_no_axis
+from .terms.term import Args, Head, Term, bare, speaks_of_no_axis
 
 if TYPE_CHECKING:
     from .equality.equality import Comparison
@@ -606,13 +605,13 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     # A Gather of one number, of one number in a vector, and of the same indices in another shape
     # fail alike.
     if head.name == "Gather" and args[1] is not None:
-        one_number = terms.view(args[1], ()) if is_one(args[1]) else without_views(args[1])
+        one_number = terms.view(args[1], ()) if is_one(args[1]) else bare(args[1])
         demands.append((head, (args[0], one_number)))
     demands += [*_along_axis(terms, head, args), *_of_convolution(terms, head, args)]
     # A 0 copies the size of the operand at its place, so a demand with a 0 depends on that
     # operand's shape and not on its number of elements alone.
     if head.name == "Reshape" and not may_hold_zero(args[1]):
-        demands.append((terms.heads.own("reshape"), (without_views(args[0]), args[1])))
+        demands.append((terms.heads.own("reshape"), (bare(args[0]), args[1])))
     if head.name in _DIVIDING:
         demands.append((terms.heads.own("quotient"), args))
     if head.name in _OF_AN_AXIS and args[0].fact.shape:
@@ -627,7 +626,7 @@ def _demands(terms: Terms, obligation: Obligation) -> list[Demand]:
     elif (result.head.name == head.name or renamed) and result.args[:1] == args[:1]:
         demands.append((result.head, result.args))  # in the form of another opset
     if head.name in _TAKING_PARTS:
-        part = without_views(result)
+        part = bare(result)
         if part.head.name == "narrow" and part.args[0] is args[0]:
             demands.append((terms.heads.own(IS_PART), (part,)))
     return demands
@@ -665,7 +664,7 @@ def _along_axis(terms: Terms, head: Head, args: Args) -> list[Demand]:
     size = shape[head.attribute("axis", _LAST if head.name == "TopK" else 0) % len(shape)]
     if head.name == "TopK":
         count = args[1] if len(args) > 1 else None
-        return [] if count is None else [(terms.heads.own("TopK", size), (bare(terms, count),))]
+        return [] if count is None else [(terms.heads.own("TopK", size), (scalar(terms, count),))]
     return [*index_range(terms, head, args)]
 
 

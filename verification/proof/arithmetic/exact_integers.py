@@ -11,7 +11,7 @@ from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ..canonicalize.casts import SIGNED, holds
 from ..terms.linear_sum import ZERO_SUM, LinearSum
-from ..terms.term import Term
+from ..terms.term import Term, bare
 from ..terms.term_manager import Terms
 
 
@@ -123,8 +123,7 @@ def _alone(terms: Terms, term: Term) -> LinearSum:
 
 def _count_range(terms: Terms, term: Term) -> tuple[int, int] | None:
     """Range of the number of truth values that hold."""
-    while term.head.name == "view" and term.args[0] is not None:
-        term = term.args[0]
+    term = bare(term)
     cast = term.args[0] if term.is_op("ReduceSum") else None
     flags = cast.args[0] if cast is not None and cast.is_op("Cast") else None
     if flags is None or flags.fact.elem_type != _BOOL or flags.fact.shape is None:
@@ -145,8 +144,7 @@ def entry_range(terms: Terms, term: Term) -> tuple[int, int] | None:
 
 def quotient_of(term: Term) -> tuple[Dimension, Dimension] | None:
     """Dividend, at least 0, and divisor, at least 1, of a quotient of sizes."""
-    while term.head.name == "view" and term.args[0] is not None:
-        term = term.args[0]
+    term = bare(term)
     if term.head.name == QUOTIENT:
         size = element(term.operands[0].fact)
         return (size, Dimension.constant(term.head.key)) if size.less(0) is False else None

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import onnx
 
 from ....ir import OnnxError, Tensor, ask_onnx
+from ....ops.schema_queries import schema_at
 from ....reference.functions import specialize
-from ..terms.op_semantics import schema_of
 from ..terms.term import Args, Head, Term
 
 _T = onnx.TensorProto
@@ -178,7 +178,7 @@ def _parsed(name: str, text: str, opset: int) -> onnx.FunctionProto:
 def _onnx_function(application: Application) -> onnx.FunctionProto | None:
     """Function of onnx, in the newest opset that the operator has one for."""
     head, op = application.head, application.head.op
-    schema = schema_of(head.name, head.opset, "")
+    schema = schema_at(head.name, head.opset, "")
     if schema is None or op is None:
         return None
     if schema.has_function:
@@ -198,7 +198,7 @@ def _onnx_function(application: Application) -> onnx.FunctionProto | None:
 
 @functools.cache
 def _body(name: str, opset: int) -> onnx.FunctionProto | None:
-    schema = schema_of(name, opset, "")
+    schema: Any = schema_at(name, opset)
     versions = [n for n in schema.function_opset_versions if n <= opset]
     if not versions:
         return None
@@ -210,7 +210,8 @@ def _body_for(
     name: str, opset: int, version: int, node: bytes, *types: bytes
 ) -> onnx.FunctionProto | None:
     """Function of onnx that depends on types; None if there is none for these."""
-    build = schema_of(name, opset, "").get_context_dependent_function_with_opset_version
+    schema: Any = schema_at(name, opset)
+    build = schema.get_context_dependent_function_with_opset_version
     try:
         content = ask_onnx(name, build, version, node, list(types))
     except OnnxError:

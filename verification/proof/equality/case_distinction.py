@@ -11,7 +11,7 @@ import onnx
 
 from ..terms.axis_maps import ELEMENTWISE, has_shape_of
 from ..terms.exact_operators import is_exact
-from ..terms.term import Pair, Term
+from ..terms.term import Pair, Term, bare
 from ..terms.term_manager import Terms
 from .slice_pushdown import SlicePushdown
 
@@ -218,9 +218,7 @@ def _chooses_by(term: Term, condition: Term) -> bool:
     own = term.operands[0]
     if own.fact.shape is None or any(dim.value != 1 for dim in own.shape):
         return False
-    while own.head.name == "view":
-        own = own.operands[0]
-    return own is condition
+    return bare(own) is condition
 
 
 def is_connective(term: Term) -> bool:

@@ -29,7 +29,7 @@ from ..reals.field import Real
 from ..reals.real_terms import FLOATS, RealTerms
 from ..simplify.slices import entry_of
 from ..terms.free_variables import Bound, binding
-from ..terms.term import Term, descendants
+from ..terms.term import Term, bare, descendants
 from ..terms.term_manager import Terms
 from .doubling_chains import blocks_of, chain_of
 from .induction import Induction
@@ -494,9 +494,7 @@ class _Reading:
 
     def _base_of_power(self, term: Term) -> Term | None:
         """Base c of c^(2^iteration), in the shape of the power."""
-        power = self._pushdown.settled(term)
-        while power.head.name == "view":
-            power = power.operands[0]
+        power = bare(self._pushdown.settled(term))
         if not power.is_op("Pow") or power.fact.elem_type not in (_TYPES.FLOAT, _TYPES.DOUBLE):
             return None
         base, exponent = power.operands
@@ -544,9 +542,7 @@ def _reaches(terms: Terms, iterations: Dimension, length: Dimension) -> bool:
     sizes, atoms = count.parts()
     if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
         return False
-    total = atoms[0][0]
-    while total.head.name == "view":
-        total = total.operands[0]
+    total = bare(atoms[0][0])
     if not total.is_op("ReduceSum") or list(total.head.attribute("axes") or ()) != [0]:
         return False
     flags = total.operands[0]

@@ -21,7 +21,7 @@ from ..terms.axis_maps import ELEMENTWISE
 from ..terms.budget import OpenError
 from ..terms.exact_operators import assumptions_of
 from ..terms.printing import in_words
-from ..terms.term import Args, Head, Pair, Term
+from ..terms.term import Args, Head, Pair, Term, below_view
 from ..terms.term_manager import Terms
 from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
@@ -365,8 +365,7 @@ class Comparison:
 
     def _cell(self, term: Term) -> Term:
         """Final state that an output of a recurrent operator is; any other term itself."""
-        below = term.operands[0] if term.head.name == "view" else term
-        return self.pushdown.settled(term) if below.head.name in GATES else term
+        return self.pushdown.settled(term) if below_view(term).head.name in GATES else term
 
     def _leap(self, one: Term, other: Term) -> list[Pair] | None:
         """Congruence of two operators before their normal forms. It counts those that may be equal

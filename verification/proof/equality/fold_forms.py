@@ -24,7 +24,7 @@ from ....facts.types import INTEGER_BITS
 from ....ir import Array
 from ....ops.axes import ONE
 from ..reals.real_terms import FLOATS, strip
-from ..terms.term import Pair, Term, descendants
+from ..terms.term import Pair, Term, bare, descendants
 from .case_distinction import is_connective
 from .slice_pushdown import SlicePushdown
 
@@ -527,13 +527,6 @@ def prefix_of(values: Term) -> tuple[Term, Dimension]:
         if element(start.fact) == 0:
             return whole, element(size.fact)
     return values, values.shape[0]
-
-
-def bare(term: Term) -> Term:
-    """Term below its views."""
-    while term.head.name == "view":
-        term = term.operands[0]
-    return term
 
 
 def both_ways(term: Term, op_type: str) -> Iterator[Pair]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ....facts.polynomial import Dimension, product
 from ..terms.free_variables import binding
-from ..terms.term import Head, Pair, Term, descendants
+from ..terms.term import Head, Pair, Term, bare, descendants
 from ..terms.term_manager import Terms
-from .fold_forms import JOINS, Fold, FoldForms, bare, both_ways, reduced
+from .fold_forms import JOINS, Fold, FoldForms, both_ways, reduced
 from .induction import Induction, State
 from .new_recurrences import new_recurrence
 from .substitution import instantiate_iteration

@@ -9,7 +9,7 @@ from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import Bound, binding
-from ..terms.term import Pair, Term, descendants
+from ..terms.term import Pair, Term, below_view, descendants
 from ..terms.term_manager import Terms
 from .segments import segments
 from .slice_pushdown import SlicePushdown
@@ -329,8 +329,8 @@ class Induction:
 
     def _row(self, place: Term, at: Dimension) -> Pair | None:
         """First element and the rest of a Concat, for an element of it."""
-        part = place.args[0] if place.head.name == "view" else place
-        if part is None or part.head.name != "narrow" or part.head.key != 0:
+        part = below_view(place)
+        if part.head.name != "narrow" or part.head.key != 0:
             return None
         row, start = part.args[0], part.args[1]
         assert row is not None and start is not None
@@ -449,8 +449,8 @@ def _states_in(term: Term) -> list[Term]:
 
 def _bare(term: Term) -> Term:
     """State or variable below a view; any other term itself."""
-    below = term.args[0] if term.head.name == "view" else None
-    return below if below is not None and below.head.name in (*_STATES, "final") else term
+    below = below_view(term)
+    return below if below.head.name in (*_STATES, "final") else term
 
 
 def _bound(recurrence: Term) -> Bound:

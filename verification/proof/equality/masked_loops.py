@@ -17,7 +17,7 @@ from ....ops.axes import ONE
 from ..arithmetic.inequalities import is_never_negative
 from ..arithmetic.trip_counts import not_negative
 from ..terms.free_variables import binding
-from ..terms.term import Pair, Term, descendants
+from ..terms.term import Pair, Term, bare, below_view, descendants
 from .induction import Induction
 from .new_recurrences import new_recurrence
 from .substitution import Substitution
@@ -38,7 +38,7 @@ class MaskedLoops:
 
     def equal(self, one: Term, other: Term) -> list[Pair] | None:
         """Final state of the shorter loop as that of a longer one."""
-        a, b = _bare(one), _bare(other)
+        a, b = below_view(one), below_view(other)
         if a.head.name != "final" or b.head.name != "final" or one.fact.shape != other.fact.shape:
             return None
         count, other_count = (self._induction.iterations(each.operands[0]) for each in (a, b))
@@ -118,11 +118,4 @@ class MaskedLoops:
         sizes, atoms = total.parts()
         if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
             return None
-        number = atoms[0][0]
-        while number.head.name == "view":
-            number = number.operands[0]
-        return number
-
-
-def _bare(term: Term) -> Term:
-    return term.operands[0] if term.head.name == "view" else term
+        return bare(atoms[0][0])

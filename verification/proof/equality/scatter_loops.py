@@ -13,7 +13,7 @@ from ....ops.axes import ONE
 from ..definitions.opening import Definitions
 from ..simplify.scatter import replaces, row_written, write_axis, write_offset
 from ..terms.free_variables import binding
-from ..terms.term import Head, Pair, Term, descendants
+from ..terms.term import Head, Pair, Term, bare, descendants
 from ..terms.term_manager import ZERO
 from .induction import Induction
 from .places import Iteration, are_distinct, source_of, tuples_of
@@ -209,8 +209,7 @@ class ScatterLoops:
 
         Of one index, a scatter with a reduction joins the element and the update.
         """
-        while after.head.name == "view" and after.args[0] is not None:
-            after = after.args[0]
+        after = bare(after)
         if after.head.name == "final":  # of an inner loop
             return self._scatter(part, data, part.updates, head.text("reduction") or "none")
         if not after.is_op(*_SCATTERS):

@@ -16,13 +16,12 @@ from ....facts.polynomial import Dimension
 from ....facts.types import INTEGER_BITS
 from ....ops.axes import ONE
 from ..terms.iota import single_number
-from ..terms.term import Pair, Term
+from ..terms.term import Pair, Term, bare
 from .fold_forms import (
     CHOICES,
     REDUCTIONS,
     Fold,
     FoldForms,
-    bare,
     joined_rows,
     place_of,
     reads_fold,

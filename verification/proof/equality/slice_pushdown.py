@@ -18,7 +18,7 @@ from ..simplify.slices import backward, is_part, slice_of_its_length
 from ..terms.axis_maps import ELEMENTWISE, axis_map
 from ..terms.exact_operators import is_exact
 from ..terms.free_variables import Bound, binding
-from ..terms.term import Term, speaks_of_no_axis
+from ..terms.term import Term, bare, below_view, speaks_of_no_axis
 from ..terms.term_manager import LATE_RULES, ZERO, Terms
 from .maps import over_all
 from .substitution import Substitution, instantiate_scan_output, unrolled
@@ -133,8 +133,8 @@ class SlicePushdown:
         if below is None:
             return term
         if term.head.name == "Transpose":
-            inner = below.args[0] if below.head.name == "view" else below
-            if inner is None or inner.head.name != "narrow":
+            inner = below_view(below)
+            if inner.head.name != "narrow":
                 return term
             moved = yield inner.operands[0], inner.head.key, *_place(inner)
             return self._terms.rebuild(term, (self._terms.view(moved, below.shape),))
@@ -186,8 +186,7 @@ class SlicePushdown:
     def reshaped(self, term: Term) -> set[str]:
         """Operator that `settled` applies in another shape, if that may be another kernel. An
         elementwise operator has as many elements as before."""
-        while term.head.name == "view" and term.args[0] is not None:
-            term = term.args[0]
+        term = bare(term)
         moves = term.head.name in LATE_RULES and term.head.name not in ELEMENTWISE
         if not moves or is_exact(term.head.name, (*term.args, term)) or self.settled(term) is term:
             return set()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from ....facts.fact import Shape
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Term, bare, below_view
 from ..terms.term_manager import Terms
 from .obligations import Guard
 from .safety import Safety
@@ -34,7 +34,7 @@ def index_range(terms: Terms, head: Head, args: Args) -> list[tuple[Head, tuple[
         axis = 0 if width == 1 and not head.attribute("batch_dims", 0) else len(shape)
     if not -len(shape) <= axis < len(shape):
         return []
-    return [(terms.heads.own("indices", shape[axis]), (bare(terms, index),))]
+    return [(terms.heads.own("indices", shape[axis]), (scalar(terms, index),))]
 
 
 def ranges_of_rows(
@@ -47,7 +47,7 @@ def ranges_of_rows(
     for guard in loops:
         if index.fact.shape and index.fact.shape[0] == guard.iterations:
             row = slice_of(index, 0, Dimension.symbol(str(guard.key)), ONE)
-            yield guard.key, (place, (bare(terms, row),))
+            yield guard.key, (place, (scalar(terms, row),))
 
 
 def columns_fit(terms: Terms, safety: Safety, head: Head, args: Args) -> bool:
@@ -90,13 +90,13 @@ def reads_up_to_most(terms: Terms, safety: Safety, head: Head, args: Args) -> bo
         rows, own = terms.axes.get(name, (index, 0))
         if not rows.is_op("Slice") or not own < len(rows.operands[0].fact.shape or ()):
             continue
-        most = without_views(rows.operands[2])
+        most = bare(rows.operands[2])
         is_first = terms.numbers(rows.operands[1]) == [0] and len(rows.args) < 5
         if not is_first or not most.is_op("ReduceMax") or not most.operands[0].is_op("Concat"):
             continue
-        parts = [without_views(part) for part in most.operands[0].operands]
+        parts = [bare(part) for part in most.operands[0].operands]
         is_long = (rows.operands[0].shape[own] - bounds.high).less(0) is False
-        if without_views(index) in parts and is_long:
+        if bare(index) in parts and is_long:
             return safety.holds_within(head, args, 1, Dimension.symbol(name) + 1)
     return False
 
@@ -107,7 +107,7 @@ def is_along(head: Head, axis: int, shape: Shape) -> bool:
     return head.opset >= ALONG_ONE_AXIS or axis == len(shape) - 1
 
 
-def bare(terms: Terms, term: Term) -> Term:
+def scalar(terms: Terms, term: Term) -> Term:
     """Single number, however often it is repeated, as a scalar; others without a view."""
     below: Term | None = term
     shape = term.fact.shape or ()
@@ -116,14 +116,7 @@ def bare(terms: Terms, term: Term) -> Term:
         below = below.args[0] if all((dim.value or 0) > 0 for dim in shape) else None
     if below is not None and is_one(below):
         return terms.view(below, ())
-    return term.operands[0] if term.head.name == "view" else term
-
-
-def without_views(term: Term) -> Term:
-    """Term of the same elements that is no view."""
-    while term.head.name == "view" and term.args[0] is not None:
-        term = term.args[0]
-    return term
+    return below_view(term)
 
 
 def is_one(term: Term | None) -> bool:

@@ -12,9 +12,9 @@ from ....definitions.registry import IN_ONNX_DOMAIN
 from ....facts.fact import Fact
 from ....ir import Operator, normal_domain
 from ....ir.subgraph_arity import BODIES
+from ....ops.schema_queries import schema_at
 from ....reference.bodies import label
 from ..terms.budget import OpenError
-from ..terms.op_semantics import schema_of
 
 LEFT_OUT = -1
 """Element type of an absent input."""
@@ -50,7 +50,7 @@ def require_form(
         raise InvalidError(f"{label(node)} is of domain '{domain}', which is not imported")
     version, op_type = imports[domain], node.op_type
     attributes = tuple([attribute.name for attribute in node.attribute])
-    if not domain and op_type in IN_ONNX_DOMAIN and schema_of(op_type, version, domain) is None:
+    if not domain and op_type in IN_ONNX_DOMAIN and schema_at(op_type, version, domain) is None:
         return  # files of onnxruntime have such nodes
     fault = _form_fault(op_type, version, domain, len(node.input), len(node.output), attributes)
     if not fault and not domain:
@@ -73,7 +73,7 @@ def _form_fault(
     op_type: str, version: int, domain: str, inputs: int, outputs: int, attributes: Sequence[str]
 ) -> str:
     """Fault of nodes with so many inputs and outputs and attributes of these names."""
-    schema = schema_of(op_type, version, domain)
+    schema = schema_at(op_type, version, domain)
     if schema is None:
         # An operator that no opset of ONNX has is a custom one.
         return "is not" if not domain and onnx.defs.has(op_type) else ""
@@ -234,7 +234,7 @@ def _types_of_output(
     op_type: str, version: int, position: int, name: str
 ) -> tuple[frozenset[int], int | None]:
     """Element types that an output may have, and the default of its attribute."""
-    schema = schema_of(op_type, version, "")
+    schema = schema_at(op_type, version, "")
     if schema is None or position >= len(schema.outputs):
         return frozenset(_ELEM_TYPES.values()), None
     default = schema.attributes[name].default_value
@@ -372,7 +372,7 @@ def _output_types(
 ) -> tuple[Type, ...]:
     """Types of outputs by the schema: a type that it names, or the type of an input with the same
     type variable."""
-    schema = schema_of(op_type, version, domain)
+    schema = schema_at(op_type, version, domain)
     if schema is None or not schema.outputs:
         return (0,) * width
     first = types[0] if types else 0
@@ -449,7 +449,7 @@ def _type_fault(op_type: str, version: int, domain: str, types: Sequence[Type]) 
 
 def _formals_of_inputs(op_type: str, version: int, domain: str, count: int) -> "list[_Formal]":
     """Formal input of each input; none without a schema."""
-    schema = schema_of(op_type, version, domain)
+    schema = schema_at(op_type, version, domain)
     if schema is None:
         return []
     formals = _formals(schema.name, schema.domain, schema.since_version)
@@ -496,7 +496,7 @@ def inputs_of_type(
     op_type: str, version: int, domain: str, count: int, index: int
 ) -> tuple[int, ...]:
     """Positions of the inputs that have the type of an output, whatever it is."""
-    schema = schema_of(op_type, version, domain)
+    schema = schema_at(op_type, version, domain)
     if schema is None or not schema.outputs:
         return ()
     variable = schema.outputs[min(index, len(schema.outputs) - 1)].type_str

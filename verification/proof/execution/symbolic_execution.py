@@ -15,13 +15,14 @@ from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
 from ....ops.departures import has_rows, uncopied_outputs
+from ....ops.schema_queries import schema_at
 from ....records import entry
 from ....reference.bodies import label
 from ....reference.element_types import ElementTypes
 from ....reference.signature import Dim
 from ..terms.budget import OpenError
 from ..terms.exact_operators import is_exact
-from ..terms.op_semantics import FIRST_PLAIN, is_known, schema_of
+from ..terms.op_semantics import FIRST_PLAIN, is_known
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, has_trigger
 from .before_opset_7 import lifted
@@ -451,7 +452,7 @@ class Execution:
                 continue
             shape = operand.fact.shape
             if shape is None or len(shape) not in ranks:
-                schema = schema_of(operation.op_type, operation.version, "")
+                schema = schema_at(operation.op_type, operation.version, "")
                 since = schema.since_version if schema is not None else operation.version
                 key = (operation.op_type, since, position, ranks)
                 self.demand(self.terms.heads.own(HAS_RANK, key), (operand,), step)

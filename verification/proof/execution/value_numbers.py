@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import onnx
 
+from ....ops.schema_queries import schema_at
 from ....reference.element_types import ElementTypes
 from ..terms.exact_operators import READS_BITS
-from ..terms.op_semantics import schema_of, serialize
+from ..terms.op_semantics import serialize
 from ..terms.term import Head, Term, rank_of
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Operation, Program, Step
@@ -458,7 +459,7 @@ def _demand_same_ranks(one: Operation, other: Operation) -> bool:
     """Test whether two versions of an operator accept operands of the same ranks."""
     if one.version == other.version or other.head is None or not other.head.operand_ranks:
         return True
-    schemas = [schema_of(each.op_type, each.version, "") for each in (one, other)]
+    schemas = [schema_at(each.op_type, each.version, "") for each in (one, other)]
     return len({schema and schema.since_version for schema in schemas}) == 1
 
 

@@ -7,7 +7,7 @@ import onnx
 
 from ....facts.fact import Shape
 from ....ops.axes import ONE
-from ..terms.term import Term, descendants
+from ..terms.term import Term, bare, descendants
 from ..terms.term_manager import Terms
 from .conditions import TOTAL
 from .real_terms import FLOATS, rewriting
@@ -118,9 +118,9 @@ def guarded(terms: Terms, term: Term) -> Term | None:
     The test is for a NaN of a Softmax, or for a size below infinity.
     """
     condition, *values = term.operands
-    test = _viewed(condition)
-    if test.is_op("IsNaN") and _viewed(values[1]).is_op("Softmax"):
-        chosen, is_sure = values[1], _viewed(test.operands[0]) is _viewed(values[1])
+    test = bare(condition)
+    if test.is_op("IsNaN") and bare(values[1]).is_op("Softmax"):
+        chosen, is_sure = values[1], bare(test.operands[0]) is bare(values[1])
     elif test.is_op("Less") and test.operands[0].is_op("Abs"):
         chosen, is_sure = values[0], _is_infinity(terms, test) and _is_number(terms, test)
     else:
@@ -148,10 +148,3 @@ def _is_number(terms: Terms, test: Term) -> bool:
         if tensor is None and part.head.name not in _TOTAL:
             return False
     return True
-
-
-def _viewed(term: Term) -> Term:
-    """Term of which a term is a view."""
-    while term.head.name == "view" and term.args[0] is not None:
-        term = term.args[0]
-    return term

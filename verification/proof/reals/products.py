@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
-from ..terms.term import Term
+from ..terms.term import Term, below_view
 from ..terms.term_manager import Terms
 from .real_terms import FLOATS, rewriting
 
@@ -118,8 +118,8 @@ def product_of_pieces(terms: Terms, term: Term) -> Term | None:
 
 def _pieces(terms: Terms, x: Term, axis: int) -> Sequence[Term] | None:
     """Pieces of a Concat along an axis, of known sizes other than 0."""
-    joined = x.args[0] if x.head.name == "view" else x
-    if joined is None or not joined.is_op("Concat") or len(joined.args) < 2:
+    joined = below_view(x)
+    if not joined.is_op("Concat") or len(joined.args) < 2:
         return None
     own = joined.head.attribute("axis")
     if joined is not x and not _ends_alike(x, axis, joined, own):

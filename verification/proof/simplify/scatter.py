@@ -10,7 +10,7 @@ from ....facts.polynomial import Dimension, product
 from ....ir import Array
 from ....ops.axes import ONE
 from ..terms.iota import counts
-from ..terms.term import Args, Head, Term
+from ..terms.term import Args, Head, Term, bare
 from ..terms.term_manager import ZERO, Terms, rule
 
 _CONCAT = 13
@@ -95,8 +95,7 @@ def _first_of_range(terms: Terms, indices: Term) -> int | None:
     """First one of numbers that follow each other, at least 0; None for others."""
     if counts(terms, indices):
         return 0
-    while indices.head.name == "view":
-        indices = indices.operands[0]
+    indices = bare(indices)
     if indices.is_op("Add") and len(indices.args) == 2:
         for one, other in (indices.operands, indices.operands[::-1]):
             numbers = terms.numbers(other)

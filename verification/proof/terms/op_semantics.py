@@ -19,6 +19,7 @@ import onnx.defs
 
 from ....ir import Operator, attribute_message, normal_domain
 from ....ir.subgraph_arity import BODIES
+from ....ops.schema_queries import schema_at
 from ....records import entry
 
 LATEST = onnx.defs.onnx_opset_version()
@@ -333,7 +334,7 @@ def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
         outputs: number of outputs of its node; 0 if unknown.
     """
     domain = normal_domain(op.domain)
-    schema = schema_of(op.op_type, version, domain)
+    schema = schema_at(op.op_type, version, domain)
     if schema is None:
         return Meaning.of(op, version, version)
     if domain:
@@ -354,7 +355,7 @@ def meaning_of_serialized(
 
 def is_known(op: Operator, version: int) -> bool:
     """Test whether ONNX defines an operator."""
-    return schema_of(op.op_type, version, normal_domain(op.domain)) is not None
+    return schema_at(op.op_type, version, normal_domain(op.domain)) is not None
 
 
 def has_any_outputs(op: Operator, version: int) -> bool:
@@ -364,15 +365,6 @@ def has_any_outputs(op: Operator, version: int) -> bool:
 
 @functools.cache
 def _has_any_outputs(op_type: str, version: int, domain: str) -> bool:
-    schema = schema_of(op_type, version, domain)
+    schema = schema_at(op_type, version, domain)
     variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
     return schema is None or any(p.option == variadic for p in schema.outputs[-1:])
-
-
-@functools.cache
-def schema_of(op_type: str, version: int, domain: str) -> Any:
-    """Schema of an operator; None if onnx has none."""
-    try:
-        return onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
-        return None

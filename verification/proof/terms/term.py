@@ -324,6 +324,18 @@ def reach(root: Term | None, visited: set[Term | None]) -> None:
                 stack += term.head.parts
 
 
+def bare(term: Term) -> Term:
+    """Term of the same elements that is no view."""
+    while term.head.name == "view" and term.args[0] is not None:
+        term = term.args[0]
+    return term
+
+
+def below_view(term: Term) -> Term:
+    """Term that a view shows; any other term itself."""
+    return term.operands[0] if term.head.name == "view" else term
+
+
 def added_terms(names: Sequence[str], roots: Sequence[Term | None]) -> dict[str, int]:
     """Number of terms that each root adds to those before it, by name."""
     visited: set[Term | None] = {None}
