@@ -6,6 +6,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from commands import succeeded
 from pages import texts
 from straightline.cli.commands import app
 from straightline.definitions import registry
@@ -34,8 +35,7 @@ def test_the_python_of_the_page_runs(folder):
 
 def test_the_command_of_the_page_leaves_no_operator_of_another_domain(folder):
     (command,) = blocks("sh")[0].splitlines()
-    result = CliRunner().invoke(app, [*command.split()[1:], "--prove"])
-    assert result.exit_code == 0, result.output
+    result = succeeded(CliRunner().invoke(app, [*command.split()[1:], "--prove"]))
     assert "computes its definition" in " ".join(result.output.split())
     nodes = onnx.load("out.onnx").graph.node
     assert [node.op_type for node in nodes] == ["Mul", "Sigmoid", "Mul"]

@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import assert_refused, write
+from commands import assert_refused, succeeded, write
 from tables import table
 from texts import LOOP, NODE
 
@@ -60,8 +60,7 @@ def test_policies_stand_in_a_file(run, folder):
     (folder / "straightline.toml").write_text(
         "opset = 17\n[models.'loop.onnx'.check]\nrewritten = true\nprove = true\n"
     )
-    result = run("check", "models", "-o", "result.json")
-    assert result.exit_code == 0, result.output
+    succeeded(run("check", "models", "-o", "result.json"))
     rows = json.loads((folder / "result.json").read_text())["models"]
     policies = {Path(row["model"]).stem: len(row["policies"]) for row in rows}
     assert policies == {"again": 1, "loop": 2, "relu": 1}

@@ -3,7 +3,7 @@
 import json
 
 import onnx
-from commands import assert_refused, write
+from commands import assert_refused, succeeded, write
 from straightline.cli.commands import app
 from texts import SEQUENCE
 from typer.testing import CliRunner
@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 def test_convert_rewrites_what_stands_in_the_way_and_says_so(folder, run):
     write(folder / "in.onnx", SEQUENCE)
     arguments = ["convert", "in.onnx", "out.onnx", "--opset", "10", "--set", "k=1"]
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
-    assert result.exit_code == 0, result.output
+    result = succeeded(CliRunner().invoke(app, arguments, env={"COLUMNS": "200"}))
     told = "lowered, it is element 1, because SequenceAt does not exist in opset 10"
     assert told in result.output
     assert "opset 17 became 10" in result.output
@@ -51,8 +50,7 @@ def test_convert_takes_shapes_and_defaults(folder, run):
             y = SequenceAt (s, position) }""",
     )
     given = ["--opset", "10", "--shape", "x=3,?", "--freeze-initializers"]
-    result = run("convert", "in.onnx", "out.onnx", *given)
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("convert", "in.onnx", "out.onnx", *given))
     for left_out in (given[:4], [*given[:2], given[4]]):
         assert run("convert", "in.onnx", "no.onnx", *left_out).exit_code == 1
     result = run("convert", "in.onnx", "out.onnx", "--opset", "11", "--set", "q=1")

@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
+from commands import succeeded
 from texts import HEADER, LOOP
 
 
@@ -37,8 +38,7 @@ def last(result):
 
 
 def test_a_proof_is_told_in_a_line(folder, run):
-    result = run("rewrite", "loop.onnx", "out.onnx")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "loop.onnx", "out.onnx"))
     assert last(result).startswith("proved: equal for every input (")
     result = run("verify", "loop.onnx", "out.onnx")
     assert last(result).startswith("proved: equal for every input (")
@@ -47,8 +47,7 @@ def test_a_proof_is_told_in_a_line(folder, run):
 
 
 def test_an_open_proof_is_reported(folder, run):
-    result = run("verify", "halves.onnx", "half.onnx")
-    assert result.exit_code == 0
+    result = succeeded(run("verify", "halves.onnx", "half.onnx"))
     words = r"open, equal on 3 samples and 32 edge cases \(equal over the reals, not proved"
     assert re.match(words, last(result))
     found = json.loads(run("verify", "halves.onnx", "half.onnx", "--json").stdout)
@@ -58,16 +57,14 @@ def test_an_open_proof_is_reported(folder, run):
 
 def test_samples_are_run_after_a_proof_too(folder, run):
     run("rewrite", "loop.onnx", "out.onnx")
-    result = run("verify", "loop.onnx", "out.onnx", "--samples", "1", "--atol", "1e-6")
-    assert result.exit_code == 0
+    result = succeeded(run("verify", "loop.onnx", "out.onnx", "--samples", "1", "--atol", "1e-6"))
     first, second = result.stdout.splitlines()
     assert first.startswith("proved: equal for every input")
     assert second.startswith("equal on 1 sample (")
 
 
 def test_without_a_proof_samples_decide(folder, run):
-    result = run("verify", "loop.onnx", "loop.onnx", "--no-prove")
-    assert result.exit_code == 0
+    result = succeeded(run("verify", "loop.onnx", "loop.onnx", "--no-prove"))
     assert last(result).startswith("equal on ") and "open" not in result.stdout
 
 
@@ -93,11 +90,9 @@ def test_an_unproved_result_is_not_written(folder, run, no_proof):
 
 @pytest.mark.parametrize("command", [("rewrite",), ("convert", "--opset", "18")])
 def test_a_certificate_is_kept_and_checked(folder, run, command):
-    result = run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json", "--json")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run(*command, "loop.onnx", "out.onnx", "--certificate", "c.json", "--json"))
     assert json.loads(result.stdout)["verification"]["proof"]["replayed"] is True
-    result = run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("verify", "loop.onnx", "out.onnx", "--certificate", "c.json"))
     assert last(result).startswith("proved: equal for every input")
     result = run("verify", "loop.onnx", "half.onnx", "--certificate", "c.json")
     assert_refused(result, 1, "for another rewrite")
@@ -110,8 +105,7 @@ def test_a_certificate_holds_the_values_that_were_set(folder, run):
     text = text.replace("(float[2] x)", "(float[2] x, int64 iterations)", 1)
     onnx.save(onnx.parser.parse_model(HEADER + text), folder / "in.onnx")
     kept = ("--certificate", "c.json")
-    result = run("rewrite", "in.onnx", "out.onnx", "--set", "iterations=2", *kept)
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx", "--set", "iterations=2", *kept))
     assert run("verify", "in.onnx", "out.onnx", *kept).exit_code == 0
     result = run("verify", "in.onnx", "out.onnx", *kept, "--set", "iterations=2")
     assert_refused(result, 2, "leave out --set")

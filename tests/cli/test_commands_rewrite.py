@@ -5,7 +5,7 @@ import json
 import onnx
 import pytest
 import straightline as sl
-from commands import assert_refused, write
+from commands import assert_refused, succeeded, write
 from straightline.passes import PASSES, UnrollLoops
 from tables import table
 from texts import DECIDED_BY_INPUTS, LOOP, NODE, SEQUENCE
@@ -13,8 +13,7 @@ from wrong_passes import Breaking, Selecting
 
 
 def test_rewrite_writes_a_straight_line_model_and_says_what_it_did(folder, run):
-    result = run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", write(folder / "in.onnx", LOOP), "out.onnx"))
     assert "unrolled, 3 iterations" in result.output
     assert "equal" in result.output
     written = onnx.load("out.onnx")
@@ -35,8 +34,7 @@ def test_rewrite_prints_json_for_scripts(folder, run):
 def test_inputs_can_be_set_and_shapes_fixed(folder, run):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)
     fixed = ("--set", "n=2", "--set", "c=false", "--shape", "x=3,?")
-    result = run("rewrite", "in.onnx", "out.onnx", *fixed, "--require-straight-line")
-    assert result.exit_code == 0, result.output
+    succeeded(run("rewrite", "in.onnx", "out.onnx", *fixed, "--require-straight-line"))
     written = sl.ir.load("out.onnx")
     assert [value.name for value in written.graph.inputs] == ["x", "z"]
     assert [value.shape for value in written.graph.inputs] == [(3, 4), (3,)]
@@ -54,8 +52,7 @@ def test_control_flow_left_is_named_and_nothing_written(folder, run):
 
 def test_control_flow_left_is_written_and_reported(folder, run):
     write(folder / "in.onnx", DECIDED_BY_INPUTS)
-    result = run("rewrite", "in.onnx", "out.onnx", "--no-verify")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx", "--no-verify"))
     assert "control flow left: 2" in result.output
     assert (folder / "out.onnx").exists()
 
@@ -96,8 +93,7 @@ SUM = """g (float[N, 3] x) => (float[3] y) <float[3] zeros = {0, 0, 0}> {
 @pytest.mark.parametrize("option", [("--target", "onnxruntime"), ("--passes", "accelerate")])
 def test_a_model_can_be_made_fast(folder, run, option):
     source = write(folder / "in.onnx", SUM)
-    result = run("rewrite", source, "out.onnx", *option)
-    assert result.exit_code == 0, result.output
+    succeeded(run("rewrite", source, "out.onnx", *option))
     assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["ReduceSum"]
     assert "ReduceSum" in run("inspect", source, *option, "--json").output
 
@@ -162,8 +158,7 @@ def test_a_pass_that_raises_costs_a_warning(folder, run, monkeypatch):
     monkeypatch.delenv("STRAIGHTLINE_FAULTS")
     monkeypatch.setattr(UnrollLoops, "run", lambda *_: {}["y"])
     write(folder / "in.onnx", LOOP)
-    result = run("rewrite", "in.onnx", "out.onnx")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx"))
     assert result.stderr.startswith(
         "warning: internal error in unroll-loops; the pass is left out; please report (KeyError:"
     )
@@ -202,8 +197,7 @@ def test_an_existing_file_survives_a_refused_rewrite(folder, run, broken_pass):
 
 def test_a_rewrite_that_cannot_be_verified_is_written_with_a_warning(folder, run):
     write(folder / "in.onnx", "g () => (float[2] y) { y = RandomNormal <shape = [2]> () }")
-    result = run("rewrite", "in.onnx", "out.onnx", "--no-prove")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx", "--no-prove"))
     assert result.stderr.startswith("warning: not verified: ")
     assert (folder / "out.onnx").exists()
     strict = ("rewrite", "in.onnx", "new.onnx", "--no-prove", "--strict")
@@ -219,8 +213,7 @@ def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
             e = Neg (a) }> }"""
     write(folder / "in.onnx", endless.replace("Identity (c)", "Not (c)"))
     options = ("--set", "c=false", "--timeout", "0.5", "--no-prove")
-    result = run("rewrite", "in.onnx", "out.onnx", *options)
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx", *options))
     assert result.stderr.startswith("warning: not verified: ")
     assert "--timeout" in result.stderr
     result = run("verify", "in.onnx", "in.onnx", "--timeout", "0", "--runtime", "reference")
@@ -230,8 +223,7 @@ def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
 
 def test_a_rewrite_and_a_conversion_in_one_go(folder, run):
     source = write(folder / "in.onnx", LOOP.replace("Add (a, a)", "Sin (a)"))
-    result = run("rewrite", source, "out.onnx", "--opset", "13")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("rewrite", source, "out.onnx", "--opset", "13"))
     written = onnx.load("out.onnx")
     onnx.checker.check_model(written, full_check=True)
     assert written.opset_import[0].version == 13
@@ -270,8 +262,7 @@ def test_cells_stay_where_nan_is_to_be_kept(folder, run):
 
 def test_simplify_is_rewrite_with_that_pipeline(folder, run):
     write(folder / "in.onnx", LOOP)
-    result = run("simplify", "in.onnx", "out.onnx", "--exactness", "bits")
-    assert result.exit_code == 0, result.output
+    succeeded(run("simplify", "in.onnx", "out.onnx", "--exactness", "bits"))
     assert len(onnx.load("out.onnx").graph.node) == 3
     assert_refused(
         run("simplify", "in.onnx", "o.onnx", "--exactness", "bit"), 2, "did you mean 'bits'?"

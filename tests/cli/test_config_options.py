@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from commands import assert_refused, write
+from commands import assert_refused, succeeded, write
 from tables import table
 
 
@@ -23,8 +23,7 @@ def models(folder):
 
 def options(run, *words):
     """The options of the file that a rewrite reports, and the number of nodes that it leaves."""
-    result = run("rewrite", *words, "out.onnx", "--json", "--no-verify")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("rewrite", *words, "out.onnx", "--json", "--no-verify"))
     document = json.loads(result.stdout)
     return document["config"], document["nodes"]["after"]
 
@@ -87,8 +86,7 @@ def test_a_weaker_guarantee_needs_a_file_of_the_user(line, run, folder, monkeypa
     file = folder / "models/straightline.toml"
     file.write_text(f"set = {{ n = 2, m = 1 }}\n{line}")
     key, place = line.split()[0], "models/straightline.toml"
-    ignored = run("rewrite", "models/a.onnx", "out.onnx", "--quiet")
-    assert ignored.exit_code == 0
+    ignored = succeeded(run("rewrite", "models/a.onnx", "out.onnx", "--quiet"))
     start = f"warning: configuration {place}: {key} = "
     assert ignored.stderr.startswith(start) and f"--config '{place}'" in ignored.stderr
     document = json.loads(run("rewrite", "models/a.onnx", "out.onnx", "--json").stdout)

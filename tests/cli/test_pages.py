@@ -4,7 +4,7 @@ import re
 
 import onnx
 import pytest
-from commands import write
+from commands import succeeded, write
 from reports import DECODER
 from straightline.cli.pages import bytes_of_files, viewers
 from straightline.passes import PASSES
@@ -34,8 +34,7 @@ def test_rewrite_writes_a_page_with_the_commands_that_help(run, tmp_path):
 
 
 def test_convert_writes_a_page(run, tmp_path):
-    result = run("convert", "in.onnx", "out.onnx", "--opset", "13", "--report", "r.html")
-    assert result.exit_code == 0, result.output
+    succeeded(run("convert", "in.onnx", "out.onnx", "--opset", "13", "--report", "r.html"))
     versions = data_in(tmp_path / "r.html")["differences"]["versions"]
     assert {"name": "opset ai.onnx", "before": "17", "after": "13"} in versions
 

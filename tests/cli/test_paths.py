@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import onnx
 import pytest
+from commands import succeeded
 from harness import as_model
 from memory import growth
 from onnx import TensorProto
@@ -89,8 +90,7 @@ def test_overwriting_another_file_needs_force(folder, command):
     assert_refused(folder, command, source, "notes.txt", message="not an ONNX model")
     assert weight(other) == 5
     for name in ("out.onnx", "notes.txt"):
-        result = run((*command, "--force", "--no-verify"), source, name)
-        assert result.exit_code == 0, result.output
+        succeeded(run((*command, "--force", "--no-verify"), source, name))
         assert weight(name) == 1
 
 
@@ -135,8 +135,7 @@ def test_a_link_to_the_input_in_another_folder(folder):
 def test_the_input_may_be_replaced(folder, command):
     source = folder / "home" / "in.onnx"
     for _ in range(2):
-        result = run(command, source, source)
-        assert result.exit_code == 0, result.output
+        succeeded(run(command, source, source))
         assert weight(source) == 1
     assert {path.name for path in source.parent.iterdir()} == {"in.onnx", "w.bin"}
 
@@ -172,8 +171,7 @@ def pipe(folder):
 @pytest.mark.parametrize("command", [*COMMANDS, ("verify",), ("inspect",)])
 def test_a_pipe_is_read_once(folder, pipe, command):
     second = {"verify": [folder / "home" / "in.onnx"], "inspect": []}
-    result = run(command, pipe, *second.get(command[0], ["out.onnx"]))
-    assert result.exit_code == 0, result.output
+    result = succeeded(run(command, pipe, *second.get(command[0], ["out.onnx"])))
     assert command[0] == "inspect" or "equal for every input" in result.stdout
 
 
@@ -240,11 +238,9 @@ def test_sizes_that_are_none(folder, size):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_data_is_shared_where_that_is_asked_for(folder, command):
     source, data = folder / "home" / "in.onnx", folder / "home" / "w.bin"
-    done = run(command, source, "out.onnx", "--link-data", "hard")
-    assert done.exit_code == 0, done.output
+    succeeded(run(command, source, "out.onnx", "--link-data", "hard"))
     assert os.path.samefile("out.onnx.data", data)
-    done = run(command, source, folder / "out.onnx", "--link-data", "reference")
-    assert done.exit_code == 0, done.output
+    succeeded(run(command, source, folder / "out.onnx", "--link-data", "reference"))
     proto = onnx.load(folder / "out.onnx", load_external_data=False)
     assert proto.graph.initializer[0].external_data[0].value == "home/w.bin"
     assert not (folder / "out.onnx.data").exists()

@@ -3,6 +3,7 @@ import logging
 
 import onnx
 import pytest
+from commands import succeeded
 from straightline.cli.commands import app
 from straightline.cli.printing import with_values
 from texts import HEADER, LOOP
@@ -28,8 +29,7 @@ def test_an_option_may_stand_without_a_value():
 
 
 def test_after_each_pass_that_changes_the_model(run):
-    result = run("--print-after")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("--print-after"))
     found = titles(result)
     assert "// after unroll-loops" in found and "// after inline-ifs" not in found
     text = result.stderr.partition("// after unroll-loops")[2]
@@ -74,8 +74,7 @@ def test_straightening_for_a_conversion_is_printed(run):
         s = SequenceConstruct (x, x)  y = SequenceAt (s, zero) }"""
     onnx.save(onnx.parser.parse_model(HEADER + text), "in.onnx")
     options = ("convert", "in.onnx", "out.onnx", "--opset", "10", "--print-after", "-v")
-    result = CliRunner().invoke(app, options)
-    assert result.exit_code == 0, result.output
+    result = succeeded(CliRunner().invoke(app, options))
     assert "// after convert to opset 10" in titles(result) and len(titles(result)) > 1
     assert "converting model 'g' from opset 17 to 10" in result.stderr
 

@@ -4,7 +4,7 @@ import shlex
 import numpy as np
 import pytest
 import straightline as sl
-from commands import assert_refused, write
+from commands import assert_refused, succeeded, write
 from tables import table
 
 NUMBERS = "<int64 zero={0}, int64 one={1}, int64 six={6}, bool t = {1}>"
@@ -48,23 +48,19 @@ def test_an_open_answer_ends_with_commands_that_decide_it(folder, run):
         lines = run("prove", *names).stdout.splitlines()
         assert any(line.startswith("needed: ") for line in lines)
         place = next(k for k, line in enumerate(lines) if line.startswith("proved if "))
-        result = run(*shlex.split(lines[place + 1])[1:])
-        assert result.exit_code == 0, result.output
+        succeeded(run(*shlex.split(lines[place + 1])[1:]))
 
 
 def test_over_the_reals_on_request(folder, run):
-    result = run("prove", "thirds.onnx", "third.onnx", "--equality", "reals")
-    assert result.exit_code == 0
+    result = succeeded(run("prove", "thirds.onnx", "third.onnx", "--equality", "reals"))
     assert result.stdout.startswith("proved: equal over the reals for every input")
 
 
 def test_values_and_sizes_that_are_fixed(folder, run):
     assert run("prove", "scaled.onnx", "double.onnx").exit_code == 5
-    result = run("prove", "scaled.onnx", "double.onnx", "--set", "k=2.0")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("prove", "scaled.onnx", "double.onnx", "--set", "k=2.0"))
     for option in ("--dim=n=3", "--shape=x=3,?"):
-        result = run("prove", "sum.onnx", "closed.onnx", option)
-        assert result.exit_code == 0, result.output
+        result = succeeded(run("prove", "sum.onnx", "closed.onnx", option))
         assert "if input 'x' is float[3,2]" in result.stdout
 
 
@@ -85,10 +81,8 @@ def test_a_least_size_is_an_assumption_of_a_certificate(folder, run):
 
 
 def test_a_certificate_is_checked_by_verify(folder, run):
-    result = run("prove", "relu.onnx", "again.onnx", "--certificate", "c.json")
-    assert result.exit_code == 0
-    result = run("verify", "relu.onnx", "again.onnx", "--certificate", "c.json")
-    assert result.exit_code == 0, result.output
+    result = succeeded(run("prove", "relu.onnx", "again.onnx", "--certificate", "c.json"))
+    result = succeeded(run("verify", "relu.onnx", "again.onnx", "--certificate", "c.json"))
     assert run("prove", "relu.onnx", "abs.onnx", "--certificate", "d.json").exit_code == 3
     assert not (folder / "d.json").exists()
     result = run("prove", "relu.onnx", "again.onnx", "--certificate", "relu.onnx")

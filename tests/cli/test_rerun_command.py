@@ -4,6 +4,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from commands import succeeded
 from harness import as_model
 from straightline.cli.commands import app
 from typer.testing import CliRunner
@@ -22,8 +23,7 @@ def folder(folder: Path) -> Path:
 
 def commands(*arguments: str) -> list[list[str]]:
     """The commands that are offered, as a shell reads them."""
-    found = CliRunner().invoke(app, list(arguments), prog_name="straightline")
-    assert found.exit_code == 0, found.output
+    found = succeeded(CliRunner().invoke(app, list(arguments), prog_name="straightline"))
     lines = [line.strip() for line in found.stdout.splitlines()]
     return [shlex.split(line) for line in lines if line.startswith("straightline ")]
 

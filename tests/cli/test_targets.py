@@ -4,6 +4,7 @@ import json
 
 import onnx
 import pytest
+from commands import succeeded
 from straightline.cli.commands import app
 from tables import table
 from typer.testing import CliRunner
@@ -34,8 +35,7 @@ def run(*arguments):
 @pytest.mark.parametrize("command", ["rewrite", "convert"])
 def test_a_model_is_made_to_fit(command, folder):
     options = [] if command == "rewrite" else ["--no-verify"]
-    result = run(command, "in.onnx", "out.onnx", "--target-file", "npu.toml", *options)
-    assert result.exit_code == 0, result.output
+    result = succeeded(run(command, "in.onnx", "out.onnx", "--target-file", "npu.toml", *options))
     assert "opset 20 became 17" in result.output
     assert "npu supports every node, according to its operator list, not tried" in result.output
     written = onnx.load("out.onnx")
@@ -45,8 +45,7 @@ def test_a_model_is_made_to_fit(command, folder):
 
 def test_unsupported_operators_are_reported_and_can_fail(folder):
     options = ("--target-file", "poor.toml", "--no-verify")
-    result = run("rewrite", "in.onnx", "out.onnx", *options, "--json")
-    assert result.exit_code == 0
+    result = succeeded(run("rewrite", "in.onnx", "out.onnx", *options, "--json"))
     target = json.loads(result.output)["target"]
     assert (target["name"], target["takes_all"]) == ("poor", False)
     assert {"Erf"} == {remark["op_type"] for remark in target["left"]}
@@ -83,5 +82,4 @@ def test_names_are_completed():
 
 
 def test_inspect_tells_what_a_rewrite_for_a_target_would_do():
-    result = run("inspect", "in.onnx", "--target", "onnxruntime")
-    assert result.exit_code == 0, result.output
+    succeeded(run("inspect", "in.onnx", "--target", "onnxruntime"))

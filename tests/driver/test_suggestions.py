@@ -8,6 +8,7 @@ import onnx
 import pytest
 import straightline as sl
 from backend import CASES
+from commands import succeeded
 from depth import examples
 from harness import as_model, assert_equal_outputs
 from hypothesis import HealthCheck, Phase, given, settings
@@ -76,13 +77,11 @@ def test_each_hint_works_as_it_is_pasted(name, tmp_path, monkeypatch):
         texts = [hint["options"], [text.replace("=4", "=6") for text in hint["options"]]]
         for options in texts[: 2 if hint["stand_ins"] else 1]:
             pasted = ["inspect", "in.onnx", "--json", *options]
-            result = CliRunner().invoke(app, pasted)
-            assert result.exit_code == 0, result.output
+            result = succeeded(CliRunner().invoke(app, pasted))
             kept = [c for c in json.loads(result.stdout)["constructs"] if c["outcome"] == "kept"]
             assert not {f"{c['op_type']} '{c['path']}'" for c in kept} & set(hint["decides"])
             written = ["rewrite", "in.onnx", "out.onnx", *options, "--force"]
-            result = CliRunner().invoke(app, written)
-            assert result.exit_code == 0, result.output
+            result = succeeded(CliRunner().invoke(app, written))
 
 
 def test_no_hint_from_a_single_iteration():

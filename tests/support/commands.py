@@ -37,6 +37,12 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def succeeded(result: Result) -> Result:
+    """The result of a command, which must end with 0."""
+    assert result.exit_code == 0, result.output
+    return result
+
+
 def assert_refused(result: Result, code: int, *words: str) -> None:
     """Check that a command ended with a code and one line that tells why."""
     assert result.exit_code == code, result.output
