@@ -112,6 +112,14 @@ class SizeReduction(Reduction):
         result = content_from(self.total(list(content)))
         return result.reshape(1) if node.attribute("keepdims", 1) else result
 
+    def bounds(self, node: Node, inputs: Sequence[Known]) -> Sequence[Bounds | None]:
+        facts = [each.fact for each in inputs]
+        each, shape, view = inputs[0].bounds, facts[0].shape, read_reduction(node, facts)
+        if node.op_type != "ReduceSum" or each is None or shape is None or view is None:
+            return [None]
+        count = product([shape[axis] for axis in view.axes])
+        return [Bounds(each.low * count, each.high * count)]
+
 
 def _position(inputs: Sequence[Known], axis: int) -> Bounds | None:
     """The bounds of positions along an axis."""

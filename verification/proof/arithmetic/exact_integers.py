@@ -7,6 +7,7 @@ from sums that stay within their type, whatever their operands are.
 import onnx
 
 from ....facts.fact import PRIVATE, element
+from ....facts.magnitudes import MOST_ELEMENTS
 from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
 from ..canonicalize.casts import SIGNED, holds
@@ -60,8 +61,6 @@ _ATOM = "@"
 _MOST_TERMS = 32
 """Limit of summands that are visited."""
 _MOST_PRODUCTS = 8
-_LONGEST = 1 << 62
-"""Upper bound of a size: no tensor has so many elements along an axis."""
 _LARGEST = (1 << 63) - 1
 
 
@@ -213,4 +212,4 @@ def highest_of_symbol(terms: Terms, symbol: str) -> int:
     count = terms.counts.get(symbol)
     if count is not None:
         return count.high
-    return _LARGEST if symbol.startswith(PRIVATE) else _LONGEST
+    return _LARGEST if symbol.startswith(PRIVATE) else MOST_ELEMENTS

@@ -20,7 +20,7 @@ from ..terms.budget import OpenError
 from ..terms.facts import is_empty
 from ..terms.term import Term, descendants
 from .branches import BOOL, require_one, truth
-from .recurrences import Recurrence, ask_once, holds, recur
+from .recurrences import Recurrence, ask_once, recur
 from .scan_outputs import declared_element, empty_stack, reader_of, require_same, stack
 
 INT64 = onnx.TensorProto.INT64
@@ -257,7 +257,7 @@ def _symbolic(
         assert next_condition is not None
         require_one(execution, step, next_condition)
         # Each iteration but the first reads the condition of the one before.
-        if goes_on and not holds(terms, next_condition):
+        if goes_on and not terms.holds(next_condition):
             raise OpenError(
                 f"the body of {label(step.node)} reads a condition that does not end it"
             )
@@ -302,7 +302,7 @@ def _goes_on(execution: Execution, body: Program) -> bool:
             return False
         (place,) = makers[place].inputs
     if place in constants:
-        return holds(execution.terms, execution.constant(constants[place]))
+        return execution.terms.holds(execution.constant(constants[place]))
     return place == body.inputs[1]
 
 

@@ -32,12 +32,6 @@ from .growing_states import Form, Iterations, appended, counted
 from .scan_outputs import add_all, empty_stack, rows_added
 
 
-def holds(terms: Terms, condition: Term) -> bool:
-    """Test whether a condition certainly holds."""
-    tensor = terms.tensor(condition)
-    return tensor is not None and bool(tensor.numpy().all())
-
-
 def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
     """Outputs of a loop without an iteration."""
     count = len(loop.inits)
@@ -53,7 +47,7 @@ def end_by_count(
 ) -> Recurrence | None:
     """Loop that a trip count alone ends; None if its condition does more."""
     terms, iterations = loop.execution.terms, loop.iterations
-    if holds(terms, next_condition):
+    if terms.holds(next_condition):
         return None if iterations is None else ask_once(loop, condition, iterations)
     count = counting_trip_count(terms, inside, condition, next_condition)
     if count is None:
@@ -73,7 +67,7 @@ def end_by_count(
 def ask_once(loop: Recurrence, condition: Term, iterations: Dimension) -> Recurrence:
     """Loop whose condition is asked before the first iteration only: all iterations or none."""
     terms = loop.execution.terms
-    if not holds(terms, condition):
+    if not terms.holds(condition):
         iterations = terms.iterations_if(condition, iterations)
     return replace(loop, iterations=iterations, condition=None)
 
@@ -200,7 +194,7 @@ def _guard(loop: Recurrence, level: int, index: Dimension) -> Guard:
     (name,), first = index.symbols, loop.condition
     if first is None:
         return Guard(name, level, loop.iterations)
-    certain = holds(loop.execution.terms, first)
+    certain = loop.execution.terms.holds(first)
     iterations = ONE if loop.iterations is None else loop.iterations
     return Guard((name, loop.tag), level, iterations if certain else None)
 
@@ -433,7 +427,7 @@ def _results(
     terms = loop.execution.terms
     # Without a condition input the specification ignores the body's condition; onnxruntime
     # heeds it.
-    if loop.condition is None and not holds(terms, next_condition):
+    if loop.condition is None and not terms.holds(next_condition):
         terms.has_two_readings = True
     rows = rows_added(terms, loop.inits, states, next_condition, outputs)
     count = len(states)
@@ -443,7 +437,9 @@ def _results(
     recurrence, indices = _recurrence(loop, name, states, next_condition, outputs, live)
     iterations = loop.iterations
     if loop.condition is not None or iterations is None:
-        iterations = terms.symbols.size_by(f"{PRIVATE}iterations{recurrence.number}", recurrence)
+        ended = f"{PRIVATE}iterations{recurrence.number}"
+        iterations = terms.symbols.size_by(ended, recurrence)
+        terms.ended[ended] = recurrence
     results: list[Value] = []
     for k, output in enumerate(outputs):
         if k not in loop.step.read or output is None:

@@ -27,6 +27,7 @@ from .case_distinction import CaseDistinction
 from .commutativity import swap_operands
 from .derived_sizes import equal_derivations
 from .doubling_loops import DoublingLoops
+from .early_exits import EarlyExits
 from .folds import Folds
 from .induction import Induction
 from .masked_loops import MaskedLoops
@@ -159,6 +160,7 @@ class Comparison:
             self._random,
             ModularPolynomials(self.induction).equal,
             MaskedLoops(self.induction).equal,
+            EarlyExits(terms).equal,
             self.induction.states,
             scatters.overwritten,
             scatters.written,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ....facts.fact import PRIVATE, Fact
+from ....facts.fact import PRIVATE, Fact, Shape
 from ....facts.polynomial import Dimension
 from ..terms.free_variables import Bound
 from ..terms.term import Term
@@ -34,9 +34,13 @@ class NewRecurrence(NamedTuple):
 
     def stacked(self, number: int) -> Term:
         """States after each iteration."""
-        kind, update = self.states[number].fact, self.updates[number]
-        head = self.terms.heads.own("stacked", (self.name, (kind.elem_type, kind.shape)), (update,))
-        rows = Fact(kind.elem_type, (self.length, *(kind.shape or ())))
+        kind = self.states[number].fact
+        return self.rows_of(self.updates[number], (kind.elem_type, kind.shape))
+
+    def rows_of(self, part: Term, declared: tuple[int, Shape | None] | None) -> Term:
+        """A part of each iteration, with its type and shape where there is none."""
+        head = self.terms.heads.own("stacked", (self.name, declared), (part,))
+        rows = Fact(part.fact.elem_type, (self.length, *part.shape))
         return self.terms.keep(head, (self.term,), rows)
 
     def final(self, number: int) -> Term:

@@ -66,6 +66,7 @@ class Terms:
         heads: their heads.
         symbols: the symbols of their sizes.
         limits: trip count of a loop, by the symbol of its iteration number.
+        ended: loop that a condition may end, by the symbol of its number of iterations.
         loops: loops with the same initial states, by the tag of their variables.
         inside: tags of the loops inside a loop, by its tag.
         axes: term and axis of a size that only run time determines, by symbol.
@@ -110,6 +111,7 @@ class Terms:
         self.symbols = Sizes()
         self.facts = TermFacts(self.symbols)
         self.limits: dict[str, Dimension] = {}
+        self.ended: dict[str, Term] = {}
         self.loops: dict[Hashable, dict[str, Any]] = {}
         self.inside: dict[str, frozenset[str]] = {}
         self.loop_count = 0
@@ -189,6 +191,11 @@ class Terms:
     def tensor(self, term: Term | None) -> Tensor | None:
         """Value of a constant; None for any other term."""
         return None if term is None else self._tensors.get(term)
+
+    def holds(self, condition: Term) -> bool:
+        """Test whether a condition certainly holds."""
+        tensor = self.tensor(condition)
+        return tensor is not None and bool(tensor.numpy().all())
 
     def numbers(self, term: Term | None) -> list[int] | None:
         """Elements of an integer constant, such as axes."""

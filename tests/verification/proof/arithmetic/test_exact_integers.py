@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import onnx
 from proofs import model
+from straightline.facts.magnitudes import MOST_ELEMENTS
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.exact_integers import (
     highest,
@@ -85,7 +86,7 @@ def test_sizes_are_told():
     terms, number = read("d = Add (a, l) y = Add (d, one)")
     assert parts(number) == (Dimension.symbol("N") + 1, {"s": 1})
     assert number.low == 1 - 2**31
-    assert highest(terms, Dimension.symbol("N") - 3) == 2**62 - 3
+    assert highest(terms, Dimension.symbol("N") - 3) == MOST_ELEMENTS - 3
 
 
 def test_other_terms_are_themselves():
