@@ -15,6 +15,7 @@ _TANH = """p = Pow (x, 3.0)  q = Mul (0.044715, p)  b = Sum (x, q)
 _PLAIN = """<q_num_heads = @heads int, kv_num_heads = @groups int, scale = @scale float ?,
     is_causal = @causal ? 0, softcap = @cap ? 0.0, qk_matmul_output_mode = @mode ? 0,
     softmax_precision = @precision int ?>"""
+_LENGTH = "q = Mul (x, x)  s = ReduceSum <keepdims = @keepdims> (q, a?)  y = Sqrt (s)"
 _NORMALIZED = "<axis = @axis, epsilon = @epsilon, stash_type = 1>"
 
 
@@ -55,15 +56,28 @@ def _attention(case: Case) -> str:
 
 
 _DEFINITIONS = [
-    Definition(f"(floats {', floats '.join(operands)}) => (y) {{ y = {node} }}", after)
+    Definition(f"({operands}) => (y) {{ y = {node} }}", after)
     for operands, node, after in (
-        ("x", 'Gelu <approximate = "none"> (x)', _GELU.format(_ERF)),
-        ("x", 'Gelu <approximate = "tanh"> (x)', _GELU.format(_TANH)),
-        ("x", "Mish (x)", "p = Softplus (x)  t = Tanh (p)  y = Mul (x, t)"),
-        ("abc", "Gemm <alpha = 1.0, beta = 1.0, transA = @a, transB = @b> (a, b, c?)", _gemm),
-        ("xsb", f"LayerNormalization {_NORMALIZED} (x, s, b?)", _normalization),
-        ("xs", f"RMSNormalization {_NORMALIZED} (x, s)", _normalization),
-        ("qkvm", f"Attention {_PLAIN} (q, k, v, m?)", _attention),
+        ("floats x", 'Gelu <approximate = "none"> (x)', _GELU.format(_ERF)),
+        ("floats x", 'Gelu <approximate = "tanh"> (x)', _GELU.format(_TANH)),
+        ("floats x", "Mish (x)", "p = Softplus (x)  t = Tanh (p)  y = Mul (x, t)"),
+        (
+            "floats a, floats b, floats c",
+            "Gemm <alpha = 1.0, beta = 1.0, transA = @a, transB = @b> (a, b, c?)",
+            _gemm,
+        ),
+        (
+            "floats x, int64 a",
+            "ReduceL2 <keepdims = @keepdims, noop_with_empty_axes = 0> (x, a?)",
+            _LENGTH,
+        ),
+        (
+            "floats x, floats s, floats b",
+            f"LayerNormalization {_NORMALIZED} (x, s, b?)",
+            _normalization,
+        ),
+        ("floats x, floats s", f"RMSNormalization {_NORMALIZED} (x, s)", _normalization),
+        ("floats q, floats k, floats v, floats m", f"Attention {_PLAIN} (q, k, v, m?)", _attention),
     )
 ]
 

@@ -18,12 +18,16 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
+_OF_PARTS = "parts"
+"""Rule that writes parts of vectors of sizes, too, where nothing reads them."""
 _ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
     *("constants-of-sum", "constants-of-product", "definition"),
 )
 """Rules over the reals that build functions of constants."""
+_ALIKE = ("equal-elements",)
+"""Rule that computes functions of equal rows once."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
 _OF_SIZES = ("movement", "known-elements", "row-by-row", "elements-of-list")
@@ -128,9 +132,9 @@ def _needed(search: Search, executed: int) -> list[tuple[str, int, int]]:
 
 
 @functools.cache
-def _rules_of(notion: str, operator: str) -> list[str]:
-    """Names of the rules for an operator that hold for a notion."""
-    notions = NOTIONS[: NOTIONS.index(notion) + 1]
+def _rules_of(first: int, last: int, operator: str) -> list[str]:
+    """Names of the rules for an operator that are about some notions, by their numbers."""
+    notions = NOTIONS[first : last + 1]
     return [
         name
         for name, rule in RULES.items()
@@ -172,8 +176,8 @@ class Search:
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
         self._vain, self._copies = set[int](), set[int]()
         self._notion, self._borders, self._numbers = "bits", set[int](), set[tuple[int, int]]()
-        self._tried: dict[tuple[int, bool], tuple[str, int]] = {}
-        self._stamps: dict[int, int] = {}
+        self._tried: dict[tuple[int, bool], tuple[int, int]] = {}
+        self._stamps, self._marks = dict[int, int](), dict[int, int]()
         self._derived: dict[tuple[str, int], int] = {}
         self._folds: dict[int, bool] = {}
         self._free = {*self.terms.free}
@@ -216,8 +220,8 @@ class Search:
         for _ in range(_MOST_ROUNDS):
             merges, term = self.terms.merges, 0
             while term < len(nodes) and not self._is_over:
-                for name in _rules_of("reals", nodes[term].head.name):
-                    if name == _ROUNDED or (name in _OF_CONSTANTS and term not in closed):
+                for name in _rules_of(0, 2, nodes[term].head.name):
+                    if name == _ROUNDED or name in (_ALIKE if term in closed else _OF_CONSTANTS):
                         self._make(name, term)
                 term += 1
             if merges == self.terms.merges:
@@ -414,13 +418,14 @@ class Search:
 
         Most rules look at operands of operands at most, so that few terms are tried again.
         """
-        state = self._notion, self.terms.merges if whole else self._stamp(term)
-        is_tried = self._tried.get((term, whole)) == state
-        if is_tried or self._is_over or term in self._vain:
+        level, terms = NOTIONS.index(self._notion), self.terms
+        tried, stamp = self._tried.get((term, whole), (-1, -1))
+        first = tried + 1 if stamp == (terms.merges if whole else self._stamp(term)) else 0
+        if first > level or self._is_over or term in self._vain:
             return
-        for name in _rules_of(self._notion, self.terms.nodes[term].head.name):
+        for name in _rules_of(first, level, terms.nodes[term].head.name):
             self._make(name, term, whole=whole)
-        self._tried[term, whole] = self._notion, self.terms.merges if whole else self._stamp(term)
+        self._tried[term, whole] = level, terms.merges if whole else self._stamp(term)
 
     def _stamp(self, term: int) -> int:
         """Number of merges after which a term, its operands and theirs were as now."""
@@ -428,11 +433,15 @@ class Search:
         if terms.changed:
             stamps.update(dict.fromkeys(terms.changed, terms.merges))
             terms.changed.clear()
+            self._marks.clear()
+        if term in self._marks:
+            return self._marks[term]
         args = [arg for arg in terms.nodes[term].args if arg != ABSENT]
         below = [
             a for arg in args for member in terms.members(arg) for a in terms.nodes[member].args
         ]
-        return max([stamps.get(terms.find(each), 0) for each in (term, *args, *below) if each >= 0])
+        each = [stamps.get(terms.find(n), 0) for n in (term, *args, *below) if n >= 0]
+        return self._marks.setdefault(term, max(each))
 
     def _make(self, name: str, term: int, *, whole: bool = False) -> None:
         """Make a step if it shows something new, or builds terms."""
@@ -447,6 +456,8 @@ class Search:
             elif name == _ROUNDED or any(arg >= 0 and find(arg) == find(term) for arg in args):
                 return  # x + 0, which is x, has ever more sums
         if name == _FOLDED and not self._is_constant(term):
+            return
+        if name == _OF_PARTS and not self._is_weight(term):
             return
         size = len(self.terms.nodes)
         before = self._derived.get((name, term), -1)

@@ -755,6 +755,18 @@ g (float[1,2,2] x, float[1,2,2] w, float[2,2] k) => (y) {
 g (float[1,2,2] x, float[1,2,2] w) => (y) {
 - y=Attention<q_num_heads=1,kv_num_heads=1,is_causal=1>(x,w,w) }
 + y=Attention<q_num_heads=1,kv_num_heads=1>(x,w,w) }
+# a function of other rows
+g (float[2,3] x) => (y)
+- <float[2,3] c={1,2,3,1,2,4}> { e=Exp(c) y=Mul(x,e) }
++ <float[3] c={1,2,3}> { e=Exp(c) y=Mul(x,e) }
+# rows in another axis
+g (float[2,2] x, float[2] w) => (y)
+- <int64[2] s={2,2}> { e=Expand(w,s) y=Mul(x,e) }
++ <int64[2] s={2,1}> { e=Reshape(w,s) y=Mul(x,e) }
+# a length of other axes
+g (float[2,2] x) => (y)
+- <int64[1] i={1}> { y=ReduceL2(x,i) }
++ { y=ReduceL2(x) }
 # a sum of others
 g (float[2,2] x, float[2,2] w, float[2,2] k) => (y) {
 - s=Add(x,w) t=Add(w,w) y=Add(s,k) }

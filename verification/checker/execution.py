@@ -228,8 +228,8 @@ class Execution:
         domain = _domain(node.domain)
         results = self.opened(node, attributes, args) if domain in self._imports else None
         if results is not None:
-            name = f"{domain}::{node.op_type}".removeprefix("::")
-            self.assumptions.add(f"{name} computes its definition")
+            text = f"{domain}::{node.op_type} computes its definition"
+            self.assumptions.add(text.removeprefix("::"))
             return [*results, *[ABSENT] * len(node.output)][: len(node.output)]
         if node.op_type == "Constant" and not domain:
             return [self._constant(_constant(attributes, self._folder))]

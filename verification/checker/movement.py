@@ -147,20 +147,27 @@ def _map_of(terms: Terms, node: Node, new: Shape, source: int, move: Move) -> Mo
         touched = [axis for k, axis in enumerate(move.axes) if k not in origins]
         rows = zip(origins, new, strict=False)
         axes = [_merged([dim]) if k is None else move.axes[k] for k, dim in rows]
-        ran = None if any(map(_is_open, touched)) else _run(terms, node, array, origins, new)
+        ran = None if any(map(is_open, touched)) else _run(terms, node, array, origins, new)
         axes, array = (None, array) if ran is None else (axes, ran)
     if axes is None or not 0 < array.size <= _MOST_ELEMENTS:
         return None
     return Move(tuple(axes), array.astype(np.int64).tobytes())
 
 
-def _is_open(axis: Digits) -> bool:
+def line_of(terms: Terms, source: int, places: Array) -> int:
+    """Term of some positions of a source without open axes."""
+    move = Move(tuple([_merged([size]) for size in places.shape]), places.tobytes())
+    return _put(terms, source, move, Fact(terms.fact(source).elem_type, places.shape))
+
+
+def is_open(axis: Digits) -> bool:
+    """Test for an axis with digits that are no positions."""
     return any(not isinstance(digit, int) for digit in axis)
 
 
 def _composed(inner: Move, outer: Move) -> list[Digits] | None:
     """Digits of a movement of a movement, which moves open axes as a whole."""
-    opened = {k for k, axis in enumerate(inner.axes) if _is_open(axis)}
+    opened = {k for k, axis in enumerate(inner.axes) if is_open(axis)}
     moved = {d.number for axis in outer.axes for d in axis if isinstance(d, Axis)}
     if moved != opened or any(isinstance(d, int) for k in opened for d in inner.axes[k]):
         return None
@@ -263,21 +270,20 @@ def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int 
     if own == shape:
         return _put(terms, arg, move, Fact(elem_type, fact.shape))
     sizes = [dim if isinstance(dim, int) else 1 for dim in shape]
-    mixed = any(_is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
+    mixed = any(is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
     pairs = zip((own or ())[::-1], sizes[::-1], strict=False)
     count = math.prod([dim if isinstance(dim, int) else 0 for dim in own or (0,)])
     if not count or own is None or mixed or any(n not in (1, m) for n, m in pairs):
         return None
     places = np.broadcast_to(np.arange(count).reshape(own), sizes).reshape(-1)[move.array()]
-    line = Move(tuple([_merged([size]) for size in places.shape]), places.tobytes())
-    return _put(terms, arg, line, Fact(elem_type, places.shape))
+    return line_of(terms, arg, places)
 
 
 def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
     """Operands of a product whose rows and columns are moved on their own."""
     (one, other), shape = node.args, fact.shape or ()
     _, matrix = terms.fact(other)
-    if not matrix or len(matrix) != 2 or not shape or _is_open(move.axes[-1]):
+    if not matrix or len(matrix) != 2 or not shape or is_open(move.axes[-1]):
         return ()
     depth, width = matrix
     is_row = len(terms.fact(one).shape or ()) < 2
@@ -316,7 +322,7 @@ def movement_of_part(terms: Terms, node: Node, fact: Fact) -> int | None:
 def _put(terms: Terms, source: int, move: Move, fact: Fact) -> int:
     """Moved term; itself where the movement moves nothing, and a constant of one."""
     tensor = terms.tensor(source)
-    if tensor is not None and not any(map(_is_open, move.axes)):
+    if tensor is not None and not any(map(is_open, move.axes)):
         values = tensor.numpy()
         return terms.constant(np.asarray(values.reshape(-1)[move.array()], values.dtype))
     same = move == _nothing(terms.fact(source).shape)

@@ -37,8 +37,8 @@ class Row(NamedTuple):
     notion: str = "bits"
 
 
+_CHOICE = ("Where", ("Not", "q"), "x", "z"), ("Where", "q", "z", "x")
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
-_LENGTH = ("Sqrt", ("ReduceSum", ("Mul", "x", "x"), "a"))
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
 _INSIDE, _COLUMNS = ("MatMul", "x", ("Mul", "w", "k")), ("floats x", "line k", "matrix w")
 _FACTORS = ("Mul", ("Add", "x", "c"), "d"), ("Add", ("Mul", "x", "d"), ("Mul", "c", "d"))
@@ -58,12 +58,7 @@ ROWS = (
     Row("or-false", "value", ("Or", "x", 0), "x", _LIKE),
     Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
     Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
-    Row(
-        "choice-by-negation",
-        "spelling",
-        ("Where", ("Not", "q"), "x", "z"),
-        ("Where", "q", "z", "x"),
-    ),
+    Row("choice-by-negation", "spelling", *_CHOICE),
     Row("xor-true", "value", ("Xor", "x", 1), ("Not", "x"), _LIKE),
     Row("row-by-vector", "value", _ROW, ("Unsqueeze", ("Gather", "x", "i"), "a"), ("front a",)),
     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
@@ -74,7 +69,6 @@ ROWS = (
     Row("sum-of-two", "spelling", ("Sum", "x", "z"), ("Add", "x", "z"), (), "reals"),
     Row("square", "value", ("Pow", "x", 2), ("Mul", "x", "x"), _FLOAT, "reals"),
     Row("root", "value", ("Pow", "x", 0.5), ("Sqrt", "x"), _FLOAT, "reals"),
-    Row("length", "value", ("ReduceL2", "x", "a"), _LENGTH, _FLOAT[1:], "reals"),
     Row("scaled-product", "value", _SCALED, _INSIDE, _SINGLE, "reals"),
     Row("scaled-columns", "value", _SCALED, _INSIDE, _COLUMNS, "reals"),
     Row("scaled-operand", "value", ("MatMul", ("Mul", "x", "k"), "w"), _SCALED, _SINGLE, "reals"),
@@ -168,9 +162,7 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 
 # Words on the result of the left pattern and terms in it.
 _CONDITIONS: dict[str, Callable[..., bool]] = {
-    "sum": lambda terms, fact, *args: (
-        terms.closed.issuperset(args) or terms.key(Node(plain("Add"), args, 0, fact)) in terms.table
-    ),
+    "sum": lambda t, fact, *a: {*a} <= t.closed or t.key(Node(plain("Add"), a, 0, fact)) in t.table,
     "constant": lambda terms, fact, term: term in terms.closed,
     "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
     "divisor": lambda terms, fact, term: all(a is None or a.all() for a in terms.arrays((term,))),

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from ...ir import Array
 from ...reference.rounding import Function, exact, function_of, rows_of
 from . import movement, scans
 from .execution import BRANCHES, Execution
 from .folding import MOVING, computed, rounds
-from .inference import BROADCASTING, broadcast, fact_of_output
+from .inference import broadcast, fact_of_output
 from .meaning import FIRST, head_of
 from .polynomials import Dim, add, divide, is_at_least, multiply
 from .rows import ROWS, Kind, apply, derive_row, integers, is_filled
@@ -157,7 +158,8 @@ _rule("cast-to-own-type", "Cast", kind="safe")(
 )
 
 
-@_rule("definition", "Gelu", "Gemm", "Mish", kind="spelling", assumes=LONGER)
+@_rule("normalization", "LayerNormalization", "RMSNormalization", kind="weaker", assumes=LONGER)
+@_rule("definition", "Gelu", "Gemm", "Mish", "ReduceL2", kind="spelling", assumes=LONGER)
 def definition(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write an operator by the function that defines it, where both have one type."""
     call = onnx.NodeProto(op_type=node.head.name, output=["y"])
@@ -165,11 +167,6 @@ def definition(terms: Terms, node: Node, fact: Fact) -> int | None:
     attributes = [onnx.AttributeProto.FromString(content) for _, content in node.head.attributes]
     results = None if node.output else execution.opened(call, attributes, node.args)
     return results[0] if results and terms.fact(results[0]) == fact else None
-
-
-_rule("normalization", "LayerNormalization", "RMSNormalization", kind="weaker", assumes=LONGER)(
-    definition
-)
 
 
 @_rule("all-of-operand", "Concat", "Slice", kind="value")
@@ -281,9 +278,9 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
 
-@_rule("equal-elements", *BROADCASTING, "Gemm", kind="weaker")
+@_rule("equal-elements", *movement.SINGLE, "Gemm", kind="weaker")
 def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write equal rows of a constant as one, if the rest has the shape."""
+    """Write equal rows as one, where the rest has the shape, or an Expand gives it."""
     head, args = node.head, [*node.args]
     for place, arg in enumerate(args):
         # A Gemm broadcasts its bias only.
@@ -292,30 +289,40 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
         shapes = [terms.fact(each).shape for k, each in enumerate(args) if k != place]
         shapes = [fact.shape] if head.name == "Gemm" else shapes
         shape, cut = terms.fact(arg).shape, -2 if head.name == "MatMul" else None
-        others = [each.args[0] for each in terms.operators(arg, "Expand")]
-        for other in (*others, *_one_row(terms, arg)):
+        for other in (*[n.args[0] for n in terms.operators(arg, "Expand")], *_one_row(terms, arg)):
             own = terms.fact(other).shape
             full, one, *rest = [s and s[:cut] for s in (shape, own, *shapes, fact.shape)]
             fits = broadcast([*rest[:-1], full]) == broadcast([*rest[:-1], one]) == rest[-1]
+            fits |= not shapes
             # The matrices of a MatMul stay as they are.
             if fits and own is not None and shape and (cut is None or own[cut:] == shape[cut:]):
                 args[place] = other
-    return terms.add(head, tuple(args), fact) if tuple(args) != node.args else None
+    if tuple(args) == node.args or args[1:]:
+        return None if tuple(args) == node.args else terms.add(head, tuple(args), fact)
+    derived = terms.add(head, tuple(args), fact_of_output(terms, head, tuple(args), 0))
+    return apply(terms, "Expand", derived, apply(terms, "Shape", *node.args))
 
 
 _rule("equal-matrices", "MatMul", kind="weaker", assumes=OF_ROWS)(equal_elements)
 
 
 def _one_row(terms: Terms, term: int) -> list[int]:
-    """Constant with equal rows as one."""
-    tensor = terms.tensor(term)
-    array = np.zeros(0) if tensor is None else tensor.numpy()
-    for axis, count in enumerate(array.shape if array.size else ()):
+    """Constant, or elements that are moved, with equal rows as one."""
+    (array,) = terms.arrays((term,))
+    if array is not None:
+        return [terms.constant(_rows(array))] if array.size else []
+    moves = [(node.args[0], node.head.key) for node in terms.operators(term, "moved")]
+    plain = [(source, m.array()) for source, m in moves if not movement.is_open(sum(m.axes, ()))]
+    return [movement.line_of(terms, source, _rows(places)) for source, places in plain]
+
+
+def _rows(array: Array) -> Array:
+    """Equal rows of an array as one."""
+    for axis, count in enumerate(array.shape):
         row = array.take([0], axis)
         array = row if array.tobytes() == row.repeat(count, axis).tobytes() else array
-    while array.ndim and array.shape[0] == 1:
-        array = array[0]
-    return [terms.constant(np.ascontiguousarray(array))] if array.size else []
+    first = next((k for k, count in enumerate(array.shape) if count != 1), array.ndim)
+    return np.ascontiguousarray(array.reshape(array.shape[first:]))
 
 
 @_rule("zero-states", "GRU", "LSTM", "RNN", kind="weaker")

@@ -159,6 +159,19 @@ y = ConcatFromSequence <axis = 0> (c) }
 t = Transpose <perm = [1, 2, 0, 3]> (c) y = Gather <axis = 0> (t, k) }
 + <int64[4] i = {4, 5, 6, 7}, int64[3] r = {3, 2, 2}> { v = Gather <axis = 1> (w, i)
 m = MatMul (x, v) c = Reshape (m, r) y = Transpose <perm = [1, 0, 2]> (c) }
+# definition: a length
+(float[n, 2] x) <int64[1] i = {1}> {
+- y = ReduceL2 (x, i) }
++ q = Mul (x, x) s = ReduceSum (q, i) y = Sqrt (s) }
+# equal-elements: functions of equal rows
+(float[n, 2, 3] x)
+- <float[2, 3] c = {1, -2, 3, 1, -2, 3}> { a = Abs (c) y = Mul (x, a) }
++ <float[3] c = {1, -2, 3}> { a = Abs (c) y = Mul (x, a) }
+# equal-elements: rows that are moved
+(float[2, 4, 3] x, float[3] w)
+- <int64[3] s = {2, 1, 3}, int64[2] r = {2, 3}, int64[1] o = {1}> { e = Expand (w, r)
+u = Reshape (e, s) y = Mul (x, u) }
++ { y = Mul (x, w) }
 # definition
 (float[2, n] x, float[2, 3] w, float[3] k) {
 - y = Gemm <transA = 1> (x, w, k) }
@@ -663,10 +676,6 @@ REALS = pairs("""
 (float[n, 2] x)
 - <float k = {0.5}> { a = Abs (x) y = Pow (a, k) }
 + { a = Abs (x) y = Sqrt (a) }
-# length
-(float[n, 2] x) <int64[1] i = {1}> {
-- y = ReduceL2 (x, i) }
-+ q = Mul (x, x) s = ReduceSum (q, i) y = Sqrt (s) }
 # constants-of-sum
 (float[n, 2] x)
 - <float[2] a = {1, 2}, float b = {0.5}> { s = Add (x, a) y = Add (s, b) }
