@@ -164,7 +164,7 @@ class Execution:
     def __init__(
         self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool | None
     ) -> None:
-        self.log, self.assumptions = list[Application](), set[str]()
+        self.log, self.assumed = list[Application](), set[str]()
         self.declared: list[Declaration] = []
         self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
@@ -228,8 +228,7 @@ class Execution:
         domain = _domain(node.domain)
         results = self.opened(node, attributes, args) if domain in self._imports else None
         if results is not None:
-            text = f"{domain}::{node.op_type} computes its definition"
-            self.assumptions.add(text.removeprefix("::"))
+            self.assumed.add(f"{domain and domain + '::'}{node.op_type} computes its definition")
             return [*results, *[ABSENT] * len(node.output)][: len(node.output)]
         if node.op_type == "Constant" and not domain:
             return [self._constant(_constant(attributes, self._folder))]
@@ -488,6 +487,7 @@ def _domain(name: str) -> str:
 Types = Mapping[str, onnx.TypeProto]
 _Facts = dict[str, Fact]
 _Protos = tuple[onnx.ModelProto, onnx.ModelProto]
+_Paths = Sequence[Path | None]
 
 
 class Side(NamedTuple):
@@ -506,14 +506,12 @@ class Models(NamedTuple):
     assumptions: set[str]
 
 
-def execute(
-    protos: _Protos, bound: Mapping[str, Array], folders: Sequence[Path | None], define: Define
-) -> Models:
+def execute(protos: _Protos, bound: Mapping[str, Array], paths: _Paths, define: Define) -> Models:
     """Execute two models on the same inputs, of which the bound ones have their values."""
     terms, types = Terms(define), [_inputs(proto) for proto in protos]
     facts, assumptions = _compare(types[0], types[1], bound)
     defaults, sides = [], []
-    for proto, folder in zip(protos, folders, strict=True):
+    for proto, folder in zip(protos, paths, strict=True):
         check_well_formed(proto)
         require_valid(proto, types[0])
         own = [name for name in types[0] if name in _inputs(proto)]
@@ -525,7 +523,7 @@ def execute(
         names = [info.name for info in proto.graph.output]
         require_unique(names, "outputs")
         sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
-        assumptions |= execution.assumptions
+        assumptions |= execution.assumed
     for number, _ in enumerate(terms.nodes):
         refine(terms, number)
     terms.infer = refine

@@ -280,7 +280,7 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 @_rule("equal-elements", *movement.SINGLE, "Gemm", kind="weaker")
 def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Write equal rows as one, where the rest has the shape, or an Expand gives it."""
+    """Write equal rows as one, where the rest or an Expand has the shape."""
     head, args = node.head, [*node.args]
     for place, arg in enumerate(args):
         # A Gemm broadcasts its bias only.
@@ -291,9 +291,8 @@ def equal_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
         shape, cut = terms.fact(arg).shape, -2 if head.name == "MatMul" else None
         for other in (*[n.args[0] for n in terms.operators(arg, "Expand")], *_one_row(terms, arg)):
             own = terms.fact(other).shape
-            full, one, *rest = [s and s[:cut] for s in (shape, own, *shapes, fact.shape)]
-            fits = broadcast([*rest[:-1], full]) == broadcast([*rest[:-1], one]) == rest[-1]
-            fits |= not shapes
+            full, one, *rest, end = [s and s[:cut] for s in (shape, own, *shapes, fact.shape)]
+            fits = not shapes or broadcast([*rest, full]) == broadcast([*rest, one]) == end
             # The matrices of a MatMul stay as they are.
             if fits and own is not None and shape and (cut is None or own[cut:] == shape[cut:]):
                 args[place] = other
@@ -309,8 +308,8 @@ _rule("equal-matrices", "MatMul", kind="weaker", assumes=OF_ROWS)(equal_elements
 def _one_row(terms: Terms, term: int) -> list[int]:
     """Constant, or elements that are moved, with equal rows as one."""
     (array,) = terms.arrays((term,))
-    if array is not None:
-        return [terms.constant(_rows(array))] if array.size else []
+    if array is not None and array.size:
+        return [terms.constant(_rows(array))]
     moves = [(node.args[0], node.head.key) for node in terms.operators(term, "moved")]
     plain = [(source, m.array()) for source, m in moves if not movement.is_open(sum(m.axes, ()))]
     return [movement.line_of(terms, source, _rows(places)) for source, places in plain]
