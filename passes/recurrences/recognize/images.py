@@ -6,7 +6,8 @@ s' = Sqrt (c)
 
 The values between function and inverse are a state of another form. The initial value stays as it
 is, since it may be no result of the inverse. A square of a root, and an exponential of a logarithm,
-are the value for numbers of at least 0, which the operators in between must keep.
+are the value for numbers of at least 0, which the operators in between must keep. Where these make
+numbers that the function does not change, as Max (|s|, |e|) does, it is its own inverse.
 """
 
 import math
@@ -24,6 +25,8 @@ from .reductions import describe
 
 _POSITIVE = (0.0, math.inf)
 _INVERSES = {"Sqrt": "square", "Log": "Exp", "Reciprocal": "Reciprocal"}
+_FIXED = ("Abs", "Relu")
+"""Functions that change no number of at least 0."""
 _OTHER = "it is not read through a function whose inverse makes the next value"
 
 
@@ -31,20 +34,22 @@ def raise_image(recurrence: Recurrence) -> Replacement:
     """Replace a state by the inverse of the values that a function makes of it."""
     (state, *others), emit, feeding = recurrence.states, recurrence.emit, recurrence.feeding
     fact = recurrence.state_fact
-    last, inner = skip_identities(state.result).producer, list(recurrence.nodes)
-    inverse = None if last is None else _name(last, last.input(0))
+    result, inner = skip_identities(state.result), list(recurrence.nodes)
     readers = [node for node in inner if state.argument in node.inputs]
-    if others or fact.elem_type not in IEEE_FLOATS or last not in inner or not readers:
-        raise Unfit(_OTHER)
-    first, result = readers[0], last.input(0)
     functions = {_name(node, state.argument) for node in readers}
-    if inverse not in _INVERSES or functions != {_INVERSES[inverse]} or len(readers) > 1:
+    if others or fact.elem_type not in IEEE_FLOATS or len(functions) != 1 or len(readers) > 1:
         raise Unfit(_OTHER)
-    assert result is not None
-    after = inner.index(last)
-    inner = [node for node in inner[:after] if node is not first]
-    if inverse != "Reciprocal" and not _is_positive(recurrence, inner, first.output(), result):
-        raise Unfit(f"what {last} reads may be negative")
+    (first,), (function,), last = readers, functions, None
+    if function not in _FIXED:
+        last = result.producer
+        inverse = None if last is None else _name(last, last.input(0))
+        if last not in inner or inverse not in _INVERSES or function != _INVERSES[inverse]:
+            raise Unfit(_OTHER)
+        assert last is not None
+        inner, result = inner[: inner.index(last)], last.operand(0)
+    inner = [node for node in inner if node is not first]
+    if function != "Reciprocal" and not _is_positive(recurrence, inner, first.output(), result):
+        raise Unfit(f"what {last or 'the next iteration'} reads may be negative")
     before = feeding.same(state.initial).value
     operands = [before if v is state.argument else feeding.same(v).value for v in _read(first)]
     start = Value(f"{state.argument.name}_image")
@@ -53,7 +58,7 @@ def raise_image(recurrence: Recurrence) -> Replacement:
     own = State(start, first.output(), result, None)
     replacement = raise_step(Recurrence((own,), tuple(inner), recurrence.iterations))
     what = replacement.what.removesuffix(describe("", False))
-    what = describe(f"{what} and {last.op_type}", False)
+    what = describe(f"{what} and {function if last is None else last.op_type}", False)
     every, rows = replacement.every.get(own), replacement.rows.get(own)
     if rows is not None:
         every = feeding.after(rows)
@@ -70,8 +75,10 @@ def _read(node: Node) -> list[Value]:
     return [value for value in node.inputs if value is not None]
 
 
-def _again(recurrence: Recurrence, node: Node, value: Value) -> Value:
-    """Emit a node of one operand on another one."""
+def _again(recurrence: Recurrence, node: Node | None, value: Value) -> Value:
+    """Emit a node of one operand on another one; the value for no node."""
+    if node is None:
+        return value
     others = [recurrence.feeding.same(v).value for v in _read(node)[1:]]
     return recurrence.emit.add(node.op_type, [value, *others], node.output().name)
 

@@ -12,6 +12,9 @@ BODIES = {
     "the largest square": "a = Mul (s, s) f = Pow (e, two) b = Max (a, f) s2 = Sqrt (b)",
     "a decayed sum of exponentials": "a = Exp (s) p = Mul (a, half) f = Abs (e) b = Add (p, f)"
     " s2 = Log (b)",
+    "the largest magnitude": "a = Abs (s) f = Abs (e) s2 = Max (f, a)",
+    "a decayed magnitude": "a = Abs (s) p = Mul (half, a) f = Mul (e, e) s2 = Add (p, f)",
+    "a bounded ascent": "a = Relu (s) f = Exp (e) b = Add (a, half) s2 = Min (b, f)",
     "resistors beside each other": "a = Reciprocal (s) b = Add (a, e) s2 = Reciprocal (b)",
 }
 
@@ -39,6 +42,9 @@ def test_images(name, kind, is_all):
     "a = Mul (s, s) f = Mul (e, e) b = Sub (a, f) s2 = Sqrt (b)",
     "a = Mul (s, s) f = Mul (e, e) b = Add (a, f) q = Sqrt (b) s2 = Add (q, s)",
     "a = Pow (s, one1) f = Mul (e, e) b = Add (a, f) s2 = Sqrt (b)",
+    "a = Abs (s) b = Add (a, e) s2 = Neg (b)",
+    "a = Abs (s) f = Neg (a) s2 = Min (f, e)",
+    "a = Floor (s) f = Abs (e) s2 = Max (a, f)",
     "a = Log (s) b = Add (a, e) s2 = Exp (b)",
     "a = Exp (s) b = Add (a, e) s2 = Log (b)",
 )
