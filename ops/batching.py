@@ -89,12 +89,14 @@ class Flat:
         starts: the number of rows before each iteration.
         owners: the iteration of each row, int64 [rows].
         total: the number of rows, int64 of shape [1].
+        most: the largest number of rows in an iteration; None if known only at run time.
     """
 
     counts: Value
     starts: Value
     owners: Value
     total: Value
+    most: int | None = None
 
 
 @record(frozen=True)

@@ -21,6 +21,9 @@ FEW = 5
 FREE = ("Constant", "Identity")
 """Operators without a noticeable cost at run time."""
 
+LONG = "long_blocks"
+"""The name of a branch that keeps a Loop where blocks of rows are long."""
+
 SLID = 40
 """Steps for each element that a window sees, at each place of it."""
 

@@ -8,7 +8,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
-from ...ops.cost_estimates import FREE
+from ...ops.cost_estimates import FREE, LONG
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
@@ -126,7 +126,9 @@ class _Runs:
         function = self._model.functions.get(node.op.function_key)
         if function is not None and depth < _DEEPEST:
             return self._call(function, depth + 1)
-        bodies = [self._of(body, depth + 1) for body in node.graphs()] if depth < _DEEPEST else []
+        # What runs for long blocks runs where the other branch would take longer.
+        graphs = [graph for graph in node.graphs() if graph.header.name != LONG]
+        bodies = [self._of(body, depth + 1) for body in graphs] if depth < _DEEPEST else []
         if not bodies:
             return {} if node.is_op(*FREE) else {"node": 1.0, **self._arithmetic(node)}
         if not node.is_op("Loop", "Scan"):

@@ -20,10 +20,10 @@ from ...facts.polynomial import Dimension
 from ...facts.safety_context import Premises, Unproven
 from ...ir import Node, Operator, Value, normal_domain
 from ...ops import OperatorRules, rules_of
-from ...ops.batching import DIFFERING, Batch, Extent, Operand, Unbatchable
+from ...ops.batching import DIFFERING, Batch, Extent, Flat, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.cost_estimates import FREE
-from ...ops.flat_rows import flattened, of_one_length
+from ...ops.flat_rows import COMBINED, flattened, of_one_length
 from ...ops.outputs import content_of
 from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
@@ -89,6 +89,11 @@ class NodeBatcher(abc.ABC):
     def _flattened(self, value: Value) -> Operand:
         """The operand of a value, flat where bounds tell its elements."""
         return flattened(self.emit, self._any_operand(value), self._shared)
+
+    @property
+    def combined(self) -> list[Flat]:
+        """The blocks of rows that reductions combine."""
+        return [*self._shared.get(COMBINED, ())]
 
     def is_partial(self, value: Value | None) -> bool:
         """Test for a value with elements that have no meaning in some iterations."""

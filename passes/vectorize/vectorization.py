@@ -1,19 +1,33 @@
 """Vectorization of one Loop, Scan or SequenceMap."""
 
+import functools
 from collections.abc import Iterator, Sequence
+
+import onnx
 
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
+from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, is_settled
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
+from ...ir.copying import copy_node
 from ...ops.batching import Unbatchable
+from ...ops.cost_estimates import LONG
+from ...ops.flat_rows import SHORT
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Write
 from ..iteration.iterations import IterationMemory, ZeroIterationSizes
-from ..iteration.loop_view import LoopView, ScanOutput, State
+from ..iteration.loop_view import LoopView, ScanOutput, State, add_choice
 from ..iteration.places import Places
-from ..iteration.splice import TripCountGuard, is_used, propagate_facts, set_results, splice
+from ..iteration.splice import (
+    TripCountGuard,
+    fact_declaration,
+    is_used,
+    propagate_facts,
+    set_results,
+    splice,
+)
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_outputs
 from ..utils.stacked_rows import read_rows
@@ -170,19 +184,68 @@ class Vectorization:
 
     def splice_guarded(self, guard: TripCountGuard) -> None:
         """Replace the Loop by an If around what has no residual loop."""
-        outputs = iter(self.feeding.emit.graph.outputs)
-        results = [next(outputs) if flag else None for flag in self._used]
+        results = self._results()
         fold = Folder(self._inference.model).fold
         emitted = guard.emit(self.graph, lambda some: splice(self.feeding, results, some), fold)
         replace_outputs(self.graph, self.loop_view.node, emitted)
+
+    def splice_by_length(self) -> None:
+        """Replace the Loop by an If that keeps it where blocks of rows are long."""
+        graph, node = self.graph, self.loop_view.node
+        results, short = self._results(), self._are_short()
+        chosen = [value for value in node.outputs if value is not None and graph.is_used(value)]
+        labels, infos = list[str](), list[onnx.ValueInfoProto]()
+        for value in chosen:
+            labels.append(value.name)
+            infos.append(fact_declaration(value, self._inference))
+        values = {own: outer for outer, own in self.feeding.outside.items()}
+        self._copy([short], graph, values)
+        names = ("short", LONG)
+        choice, at_once, loop = add_choice(graph, values[short], labels, names, node.name)
+        present = [value for value in results if value is not None]
+        self._copy(present, at_once, values)
+        at_once.set_outputs([values[value] for value in present], infos)
+        copy = copy_node(node, loop, {})
+        places = [index for index, value in enumerate(node.outputs) if value in chosen]
+        loop.set_outputs([copy.output(index) for index in places], infos)
+        outputs = dict(zip(chosen, choice.outputs, strict=True))
+        replace_outputs(graph, node, [value and outputs.get(value) for value in node.outputs])
+
+    def _are_short(self) -> Value:
+        """Emit the test for blocks that are short on average."""
+        emit, flats = self.feeding.emit, self.batcher.combined
+        total = functools.reduce(
+            lambda one, other: emit.add("Add", [one, other], "total"),
+            [flat.total for flat in flats],
+        )
+        most = emit.vector((SHORT * len(flats),), "most")
+        most = emit.add("Mul", [self.feeding.iterations, most], "most")
+        return emit.squeeze(emit.add("Less", [total, most], "short"), 0, "short")
+
+    def _copy(self, results: Sequence[Value], graph: Graph, values: dict[Value, Value]) -> None:
+        """Copy what computes results in the scratch graph, but for values that have copies."""
+        needed, nodes = {*results}, list[Node]()
+        for node in reversed(list(self.feeding.graph.nodes())):
+            if not (needed - values.keys()).isdisjoint(node.outputs):
+                nodes.append(node)
+                needed.update(reads_of(node))
+        for value in needed - values.keys():
+            if value.constant is not None and value.producer is None:
+                values[value] = graph.add_initializer(value.name, value.constant)
+        for node in reversed(nodes):
+            copy_node(node, graph, values)
+
+    def _results(self) -> list[Value | None]:
+        """The outputs of the Loop or Scan in the scratch graph; None for unused ones."""
+        outputs = iter(self.feeding.emit.graph.outputs)
+        return [next(outputs) if flag else None for flag in self._used]
 
     def splice(self, graph: Graph) -> Node | None:
         """Replace the Loop or Scan, and return the residual loop, if any."""
         sequences = {
             result: self._inference.fact(element).shape for result, element in self._sequences()
         }
-        outputs = iter(self.feeding.emit.graph.outputs)
-        results = [next(outputs) if flag else None for flag in self._used]
+        results = self._results()
         loops = [] if self._loop is None else [self._loop.output()]
         rows = [] if self.plan is None else self.plan.boundary
         read = [self.batcher.operands[value].value for value in rows]

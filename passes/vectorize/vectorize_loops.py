@@ -17,6 +17,7 @@ from ...facts.reason import Message, Reason
 from ...ir.option_names import by
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
+from ...ops.cost_estimates import LONG
 from ...ops.partial_axes import ORDERED
 from ...records import field, record, replace
 from ..iteration.iterations import ROW_BYTES, IterationMemory, MemoryBounds
@@ -31,6 +32,11 @@ _GUARDED = Message(
     "vectorized-under-if",
     "all iterations are computed at once, in an If as there may be no iterations",
 )
+_BY_LENGTH = Message(
+    "vectorized-by-length",
+    "all iterations are computed at once, in an If where blocks of rows are short",
+)
+_IS_LONG = Message("long-blocks", "it runs where blocks of rows are long")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -69,6 +75,8 @@ class VectorizeLoops(SitePass):
 
         node, inference, context = site.node, site.inference, site.context
         if site.graph.holder is not None or site.model.functions:
+            if site.graph.header.name == LONG:
+                raise Obstacle(_IS_LONG())
             doubt = constructs_in_doubt(site.model, inference).get(node)
             if doubt is not None:
                 raise Obstacle(doubt)
@@ -83,7 +91,8 @@ class VectorizeLoops(SitePass):
                     return
                 offer = self._offer(loop_view, inference, memory)
             growth = memory.growth(vectorization.feeding.most_dimension)
-            loop = vectorization.splice(site.graph)
+            is_choice = self._chooses(site, vectorization)
+            loop = None if is_choice else vectorization.splice(site.graph)
         except (Unbatchable, RewriteError) as reason:
             if memory.needs_iteration and self._guard(site, loop_view, bounds):
                 return
@@ -97,12 +106,25 @@ class VectorizeLoops(SitePass):
             if names:
                 site.rewritten(message(operators=", ".join(names)))
         if loop is None:
-            site.rewritten(Reason.join([_AT_ONCE(), *([] if growth is None else [growth])]))
+            how = _BY_LENGTH() if is_choice else _AT_ONCE()
+            site.rewritten(Reason.join([how, *([] if growth is None else [growth])]))
             return
         site.rewritten(vectorization.summary)
         if node.op in context.offers:
             context.offers[loop.op] = context.offers.pop(node.op)
         context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
+
+    def _chooses(self, site: Site, vectorization: Any) -> bool:
+        """Vectorize under an If, where rows of long blocks take longer than the Loop."""
+        node, supports, opset = site.node, site.context.supports, site.graph.root.opset()
+        if vectorization.distribution.inside or not vectorization.batcher.combined:
+            return False
+        if supports is not None and not (supports(node.op_type, opset) and supports("If", opset)):
+            return False
+        if any(value and not site.inference.fact(value).elem_type for value in node.outputs):
+            return False
+        vectorization.splice_by_length()
+        return True
 
     def _guard(self, site: Site, loop_view: LoopView, bounds: MemoryBounds) -> bool:
         """Vectorize all of a Loop under an If, so that no node runs without iterations."""

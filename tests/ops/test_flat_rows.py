@@ -101,6 +101,19 @@ def test_blocks_of_any_sizes(case):
             assert_equal_outputs(model, result, feed)
 
 
+def test_long_blocks_keep_the_loop():
+    """A row of a block takes longer than its share of a reduction in the loop."""
+    model = model_of(*GONE["extremes"])
+    result = rewrite(model)
+    for lengths in ((300, 2), (128, 128), (127, 127), ()):
+        assert_equal_outputs(model, result, feeds(GONE["extremes"][1], lengths))
+    (choice,) = [node for node in result.graph.node if node.op_type == "If"]
+    short, long = (attribute.g for attribute in choice.attribute)
+    kinds = [[node.op_type for node in branch.node] for branch in (short, long)]
+    assert "ReduceMax" in kinds[0] and kinds[1] == ["Loop"]
+    assert not {*kinds[0]} & {"Loop", "Min"}  # the test has the bounds
+
+
 @pytest.mark.parametrize("case", ["sums", "extremes", "products", "weights"])
 def test_infinities_nan_and_zeros_stay_in_their_blocks(case):
     model = model_of(*GONE[case])
