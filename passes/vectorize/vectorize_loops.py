@@ -119,6 +119,8 @@ class VectorizeLoops(SitePass):
         node, supports, opset = site.node, site.context.supports, site.graph.root.opset()
         if vectorization.distribution.inside or not vectorization.batcher.combined:
             return False
+        if site.graph.holder is not None:  # a loop around it may go with it
+            return False
         if supports is not None and not (supports(node.op_type, opset) and supports("If", opset)):
             return False
         if any(value and not site.inference.fact(value).elem_type for value in node.outputs):

@@ -114,6 +114,30 @@ def test_long_blocks_keep_the_loop():
     assert not {*kinds[0]} & {"Loop", "Min"}  # the test has the bounds
 
 
+def test_no_choice_in_a_loop_around():
+    """Most nodes of the blocks go with it."""
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[N] x, int64[U, T] s, int64[U, T] e) => (float[U, V] y)
+        <bool go = {1}, int64 zero = {0}, int64 one = {1}, int64[1] at = {0}> {
+        sizes = Shape (s) u = Gather (sizes, zero) t = Gather (sizes, one)
+        y = Loop (u, go) <body = o (int64 j, bool d) => (bool d2, float[V] r) {
+            d2 = Identity (d) sj = Gather (s, j) ej = Gather (e, j)
+            r = Loop (t, go) <body = b (int64 i, bool c) => (bool c2, float m) {
+                c2 = Identity (c) si = Gather (sj, i) ei = Gather (ej, i)
+                s1 = Unsqueeze (si, at) e1 = Unsqueeze (ei, at) part = Slice (x, s1, e1, at)
+                m = ReduceMax <keepdims = 0> (part) }> }>
+    }"""
+    model = as_model(text)
+    result = rewrite(model)
+    (loop,) = [node for node in result.graph.node if node.op_type == "Loop"]
+    body = next(attribute.g for attribute in loop.attribute if attribute.name == "body")
+    assert not {node.op_type for node in body.node} & {"If", "Loop"}
+    ends = np.array([[2, 3, 9], [4, 4, 5]])
+    for s, e in ((ends - 2, ends), (ends[:0], ends[:0]), (ends[:, :0], ends[:, :0])):
+        feed = {"x": np.arange(9, dtype=np.float32), "s": s, "e": e}
+        assert_equal_outputs(model, result, feed)
+
+
 @pytest.mark.parametrize("case", ["sums", "extremes", "products", "weights"])
 def test_infinities_nan_and_zeros_stay_in_their_blocks(case):
     model = model_of(*GONE[case])
