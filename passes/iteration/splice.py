@@ -161,6 +161,39 @@ def set_own_outputs(
     clean(body)
 
 
+def emit_choice(
+    graph: Graph,
+    node: Node,
+    inference: ShapeInference,
+    names: tuple[str, str],
+    condition: Callable[[], Value],
+    branches: Sequence[Callable[[Graph], Sequence[Value | None]]],
+) -> list[Value | None]:
+    """Emit an If for the outputs of a node, and return them; None for those that nothing reads.
+
+    Args:
+        graph: the graph of the node.
+        node: the node.
+        inference: the facts of its outputs.
+        names: the names of the branches.
+        condition: emits the condition.
+        branches: emit the outputs in a branch.
+    """
+    outputs = enumerate(node.outputs)
+    present = {i: v for i, v in outputs if v is not None and graph.is_used(v)}
+    if not present:  # an If has an output
+        return [None] * len(node.outputs)
+    labels = [value.name for value in present.values()]
+    choice, *bodies = add_choice(graph, condition(), labels, names, node.name)
+    infos = [fact_declaration(value, inference) for value in present.values()]
+    for emit, body in zip(branches, bodies, strict=True):
+        results = emit(body)
+        body.set_outputs([v for i in present if (v := results[i]) is not None], infos)
+        clean(body)
+    emitted = dict(zip(present, choice.outputs, strict=True))
+    return [emitted.get(index) for index in range(len(node.outputs))]
+
+
 class TripCountGuard:
     """An If around what may only run where a Loop has an iteration.
 
@@ -192,21 +225,12 @@ class TripCountGuard:
             emit_some: emits these outputs in a branch, where there is an iteration.
             fold: computes nodes whose inputs are all known.
         """
-        node = self._loop_view.node
-        outputs = enumerate(node.outputs)
-        present = {i: v for i, v in outputs if v is not None and graph.is_used(v)}
-        if not present:  # an If has an output
-            return [None] * len(node.outputs)
-        labels = [value.name for value in present.values()]
-        runs = self._runs(Builder(graph, fold))
-        guard, some, other = add_choice(graph, runs, labels, ("some", "none"), node.name)
-        infos = [fact_declaration(value, self._inference) for value in present.values()]
-        results, without = emit_some(some), self._without(Builder(other))
-        some.set_outputs([v for i in present if (v := results[i]) is not None], infos)
-        other.set_outputs([without[index] for index in present], infos)
-        clean(other)
-        emitted = dict(zip(present, guard.outputs, strict=True))
-        return [emitted.get(index) for index in range(len(node.outputs))]
+        return emit_choice(
+            *(graph, self._loop_view.node, self._inference),
+            ("some", "none"),
+            lambda: self._runs(Builder(graph, fold)),
+            (emit_some, lambda other: self._without(Builder(other))),
+        )
 
     def _runs(self, emit: Builder) -> Value:
         """Emit the test for a first iteration."""

@@ -3,8 +3,6 @@
 import functools
 from collections.abc import Iterator, Sequence
 
-import onnx
-
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.single_node_model import reads_of
@@ -18,11 +16,11 @@ from ...ops.flat_rows import SHORT
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Write
 from ..iteration.iterations import IterationMemory, ZeroIterationSizes
-from ..iteration.loop_view import LoopView, ScanOutput, State, add_choice
+from ..iteration.loop_view import LoopView, ScanOutput, State
 from ..iteration.places import Places
 from ..iteration.splice import (
     TripCountGuard,
-    fact_declaration,
+    emit_choice,
     is_used,
     propagate_facts,
     set_results,
@@ -191,25 +189,24 @@ class Vectorization:
 
     def splice_by_length(self) -> None:
         """Replace the Loop by an If that keeps it where blocks of rows are long."""
-        graph, node = self.graph, self.loop_view.node
+        graph, node, values = self.graph, self.loop_view.node, dict[Value, Value]()
+        values |= {own: outer for outer, own in self.feeding.outside.items()}
         results, short = self._results(), self._are_short()
-        chosen = [value for value in node.outputs if value is not None and graph.is_used(value)]
-        labels, infos = list[str](), list[onnx.ValueInfoProto]()
-        for value in chosen:
-            labels.append(value.name)
-            infos.append(fact_declaration(value, self._inference))
-        values = {own: outer for outer, own in self.feeding.outside.items()}
-        self._copy([short], graph, values)
-        names = ("short", LONG)
-        choice, at_once, loop = add_choice(graph, values[short], labels, names, node.name)
-        present = [value for value in results if value is not None]
-        self._copy(present, at_once, values)
-        at_once.set_outputs([values[value] for value in present], infos)
-        copy = copy_node(node, loop, {})
-        places = [index for index, value in enumerate(node.outputs) if value in chosen]
-        loop.set_outputs([copy.output(index) for index in places], infos)
-        outputs = dict(zip(chosen, choice.outputs, strict=True))
-        replace_outputs(graph, node, [value and outputs.get(value) for value in node.outputs])
+
+        def condition() -> Value:
+            self._copy([short], graph, values)
+            return values[short]
+
+        emitted = emit_choice(
+            *(graph, node, self._inference),
+            ("short", LONG),
+            condition,
+            (
+                lambda body: self._copy(results, body, values),
+                lambda body: copy_node(node, body, {}).outputs,
+            ),
+        )
+        replace_outputs(graph, node, emitted)
 
     def _are_short(self) -> Value:
         """Emit the test for blocks that are short on average."""
@@ -222,9 +219,11 @@ class Vectorization:
         most = emit.add("Mul", [self.feeding.iterations, most], "most")
         return emit.squeeze(emit.add("Less", [total, most], "short"), 0, "short")
 
-    def _copy(self, results: Sequence[Value], graph: Graph, values: dict[Value, Value]) -> None:
+    def _copy(
+        self, results: Sequence[Value | None], graph: Graph, values: dict[Value, Value]
+    ) -> list[Value | None]:
         """Copy what computes results in the scratch graph, but for values that have copies."""
-        needed, nodes = {*results}, list[Node]()
+        needed, nodes = {value for value in results if value is not None}, list[Node]()
         for node in reversed(list(self.feeding.graph.nodes())):
             if not (needed - values.keys()).isdisjoint(node.outputs):
                 nodes.append(node)
@@ -234,6 +233,7 @@ class Vectorization:
                 values[value] = graph.add_initializer(value.name, value.constant)
         for node in reversed(nodes):
             copy_node(node, graph, values)
+        return [value and values[value] for value in results]
 
     def _results(self) -> list[Value | None]:
         """The outputs of the Loop or Scan in the scratch graph; None for unused ones."""

@@ -36,7 +36,10 @@ _BY_LENGTH = Message(
     "vectorized-by-length",
     "all iterations are computed at once, in an If where blocks of rows are short",
 )
-_IS_LONG = Message("long-blocks", "it runs where blocks of rows are long")
+_IS_LONG = Message(
+    "long-blocks",
+    "it runs where blocks of rows are long; compute these at once, too, with {option}",
+)
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -47,15 +50,17 @@ class VectorizeLoops(SitePass):
     Attributes:
         max_bytes: the size limit of a batched value of known size.
         row_bytes: the size limit of one iteration of a batched value with an unknown trip count.
-        block_bytes: the size of a block of iterations that block-loops computes, which gets values
+        block_bytes: the size of a block of iterations for block-loops, which gets values
             that outgrow it and the loop's inputs and outputs; 0 for no blocks.
         exact: add and multiply floats in the order of the loop; remarks offer the other forms.
+        straight: reduce long blocks of rows at once, too, without an If.
     """
 
     max_bytes: int = 1 << 28
     row_bytes: int = ROW_BYTES
     block_bytes: int = field(default=0, metadata={"code_only": True})
     exact: bool = False
+    straight: bool = False
 
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
@@ -76,7 +81,7 @@ class VectorizeLoops(SitePass):
         node, inference, context = site.node, site.inference, site.context
         if site.graph.holder is not None or site.model.functions:
             if site.graph.header.name == LONG:
-                raise Obstacle(_IS_LONG())
+                raise Obstacle(_IS_LONG(option=by("--passes 'straighten{straight=true}'")))
             doubt = constructs_in_doubt(site.model, inference).get(node)
             if doubt is not None:
                 raise Obstacle(doubt)
@@ -117,7 +122,8 @@ class VectorizeLoops(SitePass):
     def _chooses(self, site: Site, vectorization: Any) -> bool:
         """Vectorize under an If, where rows of long blocks take longer than the Loop."""
         node, supports, opset = site.node, site.context.supports, site.graph.root.opset()
-        if vectorization.distribution.inside or not vectorization.batcher.combined:
+        blocks = [] if vectorization.distribution.inside else vectorization.batcher.combined
+        if self.straight or not blocks:
             return False
         if site.graph.holder is not None:  # a loop around it may go with it
             return False

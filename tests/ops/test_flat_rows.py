@@ -107,6 +107,7 @@ def test_long_blocks_keep_the_loop():
     result = rewrite(model)
     for lengths in ((300, 2), (128, 128), (127, 127), ()):
         assert_equal_outputs(model, result, feeds(GONE["extremes"][1], lengths))
+    assert "If" not in op_types(rewrite(model, "straighten{straight=true}"))
     (choice,) = [node for node in result.graph.node if node.op_type == "If"]
     short, long = (attribute.g for attribute in choice.attribute)
     kinds = [[node.op_type for node in branch.node] for branch in (short, long)]
