@@ -34,6 +34,8 @@ _ON_ELEMENTS = {"ReduceL1": ("Abs",), "ReduceLogSum": ("Log",), "ReduceLogSumExp
 
 # Its exponentials overflow, where runtimes subtract the maximum first.
 INEXACT_BODIES.add("ReduceLogSumExp")
+# Its root is a float, for doubles and integers, too.
+INEXACT_BODIES.add("ReduceL2")
 negative_axes("ReduceSum", *OTHERS, axis=Axis("axes"))
 _T = onnx.TensorProto
 compute_via(12, "ReduceMax", "ReduceMin", row=Detour((_T.UINT8,), _T.INT32))
@@ -80,6 +82,15 @@ def _root(draft: NodeDraft, square: Value) -> Value:
         return draft.emit("Sqrt", [square])
     wide = draft.cast(square, onnx.TensorProto.DOUBLE)
     return draft.cast(draft.emit("Sqrt", [wide]), elem_type)
+
+
+@longer_form(18, "ReduceL2")
+def reduce_to_root(draft: NodeDraft) -> AdapterResult:
+    """Below opset 18, run-time axes: the root of summed squares."""
+    square = draft.emit("Mul", [draft.data, draft.data], "square")
+    axes, names = draft.input(1), ("keepdims", "noop_with_empty_axes")
+    own = {name: draft.attribute(name) for name in names}
+    return [_root(draft, draft.emit("ReduceSum", [square, axes], "squares", **own))]
 
 
 @longer_form(18, "ReduceMax", "ReduceMin")

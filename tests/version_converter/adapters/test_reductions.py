@@ -306,3 +306,21 @@ def test_means_of_integers_over_axes_from_run_time(type_, axes, keep):
     feeds = {"x": x, "a": np.array(axes)}
     targets = (17,) if type_.startswith("u") else (17, 11)
     assert_carried_everywhere(body, 18, targets, feeds, signature, ["graph"])
+
+
+@table(
+    ("double", np.float64, [[3.3, -1.7], [0.1, 1e-3]]),
+    ("float", np.float32, [[3.3, 1], [0, -0.0]]), ("int64", np.int64, [[2**26, 1], [-3, 4]]),
+    ("double", np.float64, np.zeros((2, 0))),
+)  # fmt: skip
+def test_a_root_of_squares_is_as_exact_as_its_type(type_, dtype, rows):
+    """The function of ONNX computes the root in float, whatever the type."""
+    x = np.array(rows, dtype)
+    signature = f"{type_}[2, N] x, int64[K] a"
+    before = model("y = ReduceL2 <keepdims = 0> (x, a)", 18, signature, f"{type_}[M] y")
+    after = convert_version(before, 13)
+    assert [node.op_type for node in after.graph.node][:2] == ["Mul", "ReduceSum"]
+    for axes in ([1], [0], [-1]):
+        feeds = {"x": x, "a": np.array(axes)}
+        (one,), (other,) = reference.run(before, feeds), reference.run(after, feeds)
+        np.testing.assert_array_equal(one, other)
