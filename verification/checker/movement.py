@@ -286,7 +286,8 @@ def _product(terms: Terms, node: Node, move: Move, fact: Fact) -> Sequence[int]:
     if not matrix or len(matrix) != 2 or not shape or is_open(move.axes[-1]):
         return ()
     depth, width = matrix
-    is_row = len(terms.fact(one).shape or ()) < 2
+    # A product that fails may have rows of another size.
+    is_row = (terms.fact(one).shape or ())[1:][-1:] != (depth,)
     if is_row or not (isinstance(depth, int) and isinstance(width, int)):
         return ()
     places = move.array().reshape(-1, move.array().shape[-1])

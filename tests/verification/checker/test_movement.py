@@ -4,7 +4,9 @@ import numpy as np
 import onnx
 import pytest
 from certificates import assert_none, of_text
+from forged import accepted
 from onnx.reference import ReferenceEvaluator
+from proofs import model
 from straightline.verification.certificate_check import replayed
 from straightline.verification.checker.movement import MOVING, Axis, Move
 from straightline.verification.checker.polynomials import rename
@@ -175,3 +177,15 @@ def test_other_movements_have_no_certificate(before, after):
 def test_maps_are_equal_where_they_say_the_same():
     one, other = (Move(((Axis(0),), (2,)), np.array(rows).tobytes()) for rows in ([0, 1], [1, 0]))
     assert one != other and one == Move(((Axis(0),), (2,)), np.array([0, 1]).tobytes())
+
+
+def test_a_product_that_fails_is_not_moved():
+    """Its rows have 2 columns, and the matrix 4 rows, which no inference finds."""
+    text = """g (float[3, 4] x, float[4, 4] w) => (y) <int64 n = {2}, bool c = {1}, int64 k = {2},
+        int64[1] a = {0}, int64[1] o = {1}, int64 h = {1}> { q = SequenceEmpty ()
+        l = Loop (n, c, q) <body = b (int64 i, bool d, seq(float[3, 2]) s) =>
+        (bool f, seq(float[3, 2]) u) { f = Identity (d) p = Mul (i, k) z = Unsqueeze (p, a)
+        m = Add (p, k) e = Unsqueeze (m, a) r = Slice (x, z, e, o) u = SequenceInsert (s, r) }>
+        j = ConcatFromSequence <axis = 0> (l) m = MatMul (j, w) %s y = Gather <axis = 0> (g, h) }"""
+    pair = [model(text % each) for each in ("g = Identity (m)", "v = Neg (m) g = Neg (v)")]
+    assert accepted(*pair, {}) and accepted(*pair[::-1], {})
