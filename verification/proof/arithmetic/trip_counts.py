@@ -12,6 +12,7 @@ bound before it leaves its type; the start and the bound must lie within the typ
 over its bound, and over the end of its type, makes more iterations than any loop that ends.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ from .inequalities import is_never_negative
 
 MOST_ITERATIONS = 1 << 40
 """A loop with more iterations counts as one that does not end."""
-_MOST_PARTS = 16
+_MOST_PARTS, _OPSET = 16, 13
 _ZERO = Dimension.constant(0)
 _SCALAR = Fact(onnx.TensorProto.INT64, ())
 
@@ -308,6 +309,33 @@ def counting_trip_count(
     ]
     terms.used.add("counted")
     return least(terms, counts), None if compared_before else start
+
+
+def conjuncts(terms: Terms, condition: Term) -> list[Term]:
+    """Conditions whose conjunction a condition is; itself if it is none."""
+    parts, waiting = list[Term](), [condition]
+    while waiting:
+        part = waiting.pop()
+        below = part.operands[0] if part.head.name in ("view", "Not") else part
+        if part.is_op("And") and len(parts) + len(waiting) < _MOST_COMPARISONS:
+            waiting += part.operands[::-1]
+        elif part.is_op("Not") and below.is_op("Or"):
+            waiting += [terms.op("Not", _OPSET, arg) for arg in below.operands[::-1]]
+        elif part.head.name == "view" and below.fact.shape == ():
+            waiting.append(below)
+        else:
+            parts.append(part)
+    return parts
+
+
+def conjunction(terms: Terms, conditions: Sequence[Term]) -> Term:
+    """Condition that all conditions hold."""
+    return functools.reduce(functools.partial(terms.op, "And", _OPSET), conditions)
+
+
+def counting_parts(terms: Terms, loop: Loop, conditions: Sequence[Term]) -> list[int]:
+    """Indices of the conditions that count iterations."""
+    return [k for k, each in enumerate(conditions) if _ends(terms, loop, each)]
 
 
 def _ends(terms: Terms, loop: Loop, next_condition: Term) -> list[End]:

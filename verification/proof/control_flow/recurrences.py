@@ -20,7 +20,15 @@ from ....ir import Signal
 from ....ops.axes import ONE
 from ....records import record, replace
 from ....reference.bodies import label
-from ..arithmetic.trip_counts import MOST_ITERATIONS, Loop, counting_trip_count, least
+from ..arithmetic.trip_counts import (
+    MOST_ITERATIONS,
+    Loop,
+    conjunction,
+    conjuncts,
+    counting_parts,
+    counting_trip_count,
+    least,
+)
 from ..execution.compile_graph import Step
 from ..execution.obligations import ENDS, SAME_SIZES, Guard, Guards
 from ..execution.symbolic_execution import Execution, Value
@@ -45,22 +53,29 @@ def untouched(loop: Recurrence, outputs: Sequence[Value]) -> list[Value]:
 def end_by_count(
     loop: Recurrence, condition: Term, inside: Loop, next_condition: Term
 ) -> Recurrence | None:
-    """Loop that a trip count alone ends; None if its condition does more."""
+    """Loop whose trip count has the counting part of its condition; None without one."""
     terms, iterations = loop.execution.terms, loop.iterations
     if terms.holds(next_condition):
         return None if iterations is None else ask_once(loop, condition, iterations)
-    count = counting_trip_count(terms, inside, condition, next_condition)
+    parts = conjuncts(terms, next_condition)
+    counting = counting_parts(terms, inside, parts)
+    others = [k for k in range(len(parts)) if k not in counting] if counting else []
+    counted = next_condition if not others else conjunction(terms, [parts[k] for k in counting])
+    count = counting_trip_count(terms, inside, condition, counted)
     if count is None:
         return None
     most, start = count
     iterations = most if iterations is None else least(terms, [iterations, most])
     always, iteration = terms.constant(np.array(True)), loop.iteration
-    counted_loop = replace(
-        loop,
-        iterations=iterations,
-        condition=None,
-        iteration=lambda index, states: (always, iteration(index, states)[1]),
-    )
+
+    def without_count(index: Dimension, states: Sequence[Term]) -> tuple[Term, list[Value]]:
+        goes_on, outputs = iteration(index, states)
+        rest = [conjuncts(terms, goes_on)[k] for k in others]
+        return conjunction(terms, rest) if rest else always, outputs
+
+    counted_loop = replace(loop, iterations=iterations, condition=None, iteration=without_count)
+    if others:
+        return replace(counted_loop, condition=always if start is None else start)
     return counted_loop if start is None else ask_once(counted_loop, start, iterations)
 
 

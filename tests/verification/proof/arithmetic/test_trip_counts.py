@@ -319,7 +319,6 @@ def test_a_size_of_32_bits_is_a_start():
 
 def test_conditions_that_do_more_than_count():
     for keep in (
-        "h = Less (j, n) d = And (h, ask)",
         "h = Less (j, n) d = Xor (h, ask)",
         "d = Equal (j, n)",
         "w = Mul (j, j) d = Less (w, n)",

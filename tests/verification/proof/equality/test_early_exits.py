@@ -141,3 +141,36 @@ def check(before, after, is_equal):
         for each in (before, after)
     ]
     assert all(map(np.array_equal, *results)) is is_equal
+
+
+COUNTED = """g (int64 n, int64 m) => (int64 s) <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {
+    s = Loop (n, yes, zero) <body = b (int64 i, bool c, int64 s) => (bool on, int64 r) {
+        k = Add (i, one) p = Mul (k, k) r = Add (s, p) hit = Greater (r, m) on = Not (hit) }> }"""
+WHILE = """g (int64 n, int64 m) => (int64 s) <int64 zero = {0}, int64 one = {1}, bool yes = {1}> {
+    some = Less (zero, n)
+    i, s = Loop (, FIRST, zero, zero) <
+        body = b (int64 j, bool c, int64 i, int64 s) => (bool on, int64 k, int64 r) {
+            k = Add (i, one) p = Mul (k, k) r = Add (s, p) hit = Greater (r, m) ON }> }"""
+BOTH = "more = Less (k, n) miss = Not (hit) on = And (more, miss)"
+CONDITIONS = {
+    "both": ("some", BOTH, True),
+    "neither fails": ("some", "end = LessOrEqual (n, k) o = Or (end, hit) on = Not (o)", True),
+    "an iteration at least": ("yes", BOTH, False),
+    "an iteration more": ("some", BOTH.replace("Less", "LessOrEqual"), False),
+    "one of them": ("some", BOTH.replace("And", "Or"), False),
+    "the hit": ("some", "more = Less (k, n) on = And (more, hit)", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_that_counts_and_more(name):
+    first, on, is_equal = CONDITIONS[name]
+    after = WHILE.replace("FIRST", first).replace("ON", on)
+    (assert_proved if is_equal else assert_open)(COUNTED, after)
+    feeds = [{"n": np.int64(n), "m": np.int64(m)} for n in (0, 3, 5) for m in (-1, 9, 99)]
+    results = [[_run(model(each), feed) for feed in feeds] for each in (COUNTED, after)]
+    assert (results[0] == results[1]) is is_equal
+
+
+def _run(loop, feeds):
+    return reference.run(loop, feeds)[0].item()
