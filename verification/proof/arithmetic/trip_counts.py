@@ -313,16 +313,20 @@ def counting_trip_count(
 
 def conjuncts(terms: Terms, condition: Term) -> list[Term]:
     """Conditions whose conjunction a condition is; itself if it is none."""
-    parts, waiting = list[Term](), [condition]
+    parts: list[Term] = []
+    waiting = [condition]
     while waiting:
         part = waiting.pop()
+        terms.budget.step()
         below = part.operands[0] if part.head.name in ("view", "Not") else part
+        # De Morgan: below a Not an Or is the conjunction.
+        inside = below.operands if below.is_op("Or") or below.head.name == "view" else ()
         if part.is_op("And") and len(parts) + len(waiting) < _MOST_COMPARISONS:
             waiting += part.operands[::-1]
-        elif part.is_op("Not") and below.is_op("Or"):
-            waiting += [terms.op("Not", _OPSET, arg) for arg in below.operands[::-1]]
-        elif part.head.name == "view" and below.fact.shape == ():
+        elif part.head.name == "view":
             waiting.append(below)
+        elif part.is_op("Not") and inside:
+            waiting += [terms.op("Not", _OPSET, each) for each in inside[::-1]]
         else:
             parts.append(part)
     return parts
@@ -359,22 +363,12 @@ def _is_later(end: End, other: End) -> bool:
 def _orders(terms: Terms, condition: Term) -> list[Order]:
     """Comparisons whose conjunction a condition is; none if it is more than that."""
     orders: list[Order] = []
-    waiting = [(condition, True)]
-    while waiting:
-        part, holds = waiting.pop()
-        terms.budget.step()
-        if part.head.name == "view" and part.args[0] is not None:
-            waiting.append((part.args[0], holds))
-        elif part.is_op("Not") and part.args[0] is not None:
-            waiting.append((part.args[0], not holds))
-        # De Morgan: below a Not an Or is the conjunction.
-        elif part.is_op("And" if holds else "Or"):
-            waiting += [(arg, holds) for arg in part.args if arg is not None]
-        else:
-            order = _order(terms, part, holds)
-            if order is None or len(orders) == _MOST_COMPARISONS:
-                return []
-            orders.append(order)
+    for part in conjuncts(terms, condition):
+        holds = not part.is_op("Not")
+        order = _order(terms, part if holds else part.operands[0], holds)
+        if order is None:
+            return []
+        orders.append(order)
     return orders
 
 
