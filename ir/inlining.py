@@ -124,9 +124,10 @@ class Template:
         """Copy the body once; like `step`, with all results placed."""
         return [self.place(value) for value in self.step(arguments, suffix)]
 
-    def copy_of(self, value: Value) -> Value | None:
-        """The value in the place of one of the body in the last copy."""
-        return self._last[self._positions[value]]
+    def copies_of(self, values: Sequence[Value]) -> list[Value | None]:
+        """The values in the place of some of the body in the last copy."""
+        last, positions = self._last, self._positions
+        return [last[positions[value]] for value in values]
 
     @property
     def is_whole(self) -> bool:

@@ -216,12 +216,14 @@ class BodyTemplate:
         # A copy has the name of the node that it replaces in place of this one's.
         self._label, self._extra = node.label, node.op.extra
         self._results = [value.name for value in cut.results]
-        self._names = [
-            (value, self._split(value.name), self._split(each.name))
+        self._copied = [
+            value
             for each in nodes
             for value in each.outputs
             if value is not None and each is not self._last
         ]
+        makers = [(value, value.producer) for value in self._copied]
+        self._names = [(self._split(v.name), self._split(m.name)) for v, m in makers if m]
         self._copiers: dict[Graph, Template] = {}
         self._computed: dict[tuple[Tensor | None, ...], dict[int, Tensor] | None] = {}
         self._placed: dict[tuple[Graph, Tensor], Value] = {}
@@ -311,17 +313,14 @@ class BodyTemplate:
 
     def _describe(self, copier: Template, node: Node) -> None:
         """Give the nodes of a copy names and metadata of the node that it replaces."""
-        label = node.label
-        for value, own, name in self._names:
-            copy = copier.copy_of(value)
-            if copy is None or copy.producer is None:
+        label, has_extra = node.label, self._extra is not None
+        for copy, (own, name) in zip(copier.copies_of(self._copied), self._names, strict=True):
+            maker = None if copy is None else copy.producer
+            if copy is None or maker is None:
                 continue
-            copy.name = _joined(label, own)
-            copy.producer.name = _joined(label, name)
-            op = copy.producer.op
-            new = self._operator(op, node)
-            if new is not op:
-                copier.into.set_operator(copy.producer, new)
+            copy.name, maker.name = _joined(label, own), _joined(label, name)
+            if has_extra and (op := self._operator(maker.op, node)) is not maker.op:
+                copier.into.set_operator(maker, op)
 
     def _operator(self, op: Operator, node: Node) -> Operator:
         """Return the operator of a copy, with the metadata of the replaced node."""

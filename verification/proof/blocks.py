@@ -113,12 +113,14 @@ class _Side:
             self.constants[at] = tensor, content
         for name, at in zip(program.names, program.inputs, strict=True):
             self.names[at] = "" if at in self.constants else name
+        names, makers = self.names, self.makers
         for index, (step, row) in enumerate(zip(self.steps, model.rows, strict=True)):
-            for at, name in zip(step.outputs, row[4], strict=True):
-                if at != ABSENT:
-                    self.makers[at] = index
-                    # The content of a Constant is part of a block, as that of an initializer.
-                    self.names[at] = "" if step.operation.op_type == "Constant" else name
+            operation, _, outputs, _ = step
+            for at, name in zip(outputs, row[4], strict=True):
+                makers[at] = index
+                # The content of a Constant is part of a block, as that of an initializer.
+                names[at] = "" if operation.op_type == "Constant" else name
+        names[ABSENT], makers[ABSENT] = "", None
 
     def walk(
         self, outputs: Sequence[int], partners: Sequence[int]
