@@ -307,11 +307,11 @@ class ElementTypes:
         """The result of `_look`, with the types of plain operators cached."""
         node = value.producer
         if node is not None and value.constant is None and value.info is None:
-            op, known = node.op, self._output_types
-            if op not in known:
+            op, types = node.op, self._output_types
+            if op not in types:
                 plain = not op.holds_graphs and op.qualname not in _TYPED_BY_ATTRIBUTES
-                known[op] = _lasting_output_type(op.op_type, op.domain, 0) if plain else None
-            output_type = known[op]
+                types[op] = _lasting_output_type(op.op_type, op.domain, 0) if plain else None
+            output_type = types[op]
             if output_type is not None and node.graph is not None and len(node.outputs) == 1:
                 elem_type, index = output_type
                 return elem_type if elem_type is not None or index is None else node.input(index)
