@@ -229,9 +229,8 @@ def _with_kernel(elem_type: int) -> int:
 
 
 def copies_nothing(application: Application) -> bool:
-    """Test for a Loop or Scan with outputs of its body that are not copied."""
-    body = application.body
-    return body is not None and bool(uncopied_outputs(application.op_type, *body))
+    """Test for a construct with outputs of a body that are not copied."""
+    return any(uncopied_outputs(application.op_type, *sides) for sides in application.bodies)
 
 
 def uncopied_outputs(
@@ -239,16 +238,17 @@ def uncopied_outputs(
 ) -> list[int]:
     """Places of the outputs of a body that onnxruntime leaves as they stand in memory.
 
-    Of a Scan those that are inputs of the body, or repeated later; of a Loop the iteration number.
+    Of a Scan those that are inputs of the body, or repeated later; of an If those that are
+    repeated later; of a Loop the iteration number.
 
     Args:
-        op_type: Loop or Scan.
+        op_type: If, Loop or Scan.
         inputs: the inputs of the body, as values, names or slots.
     """
     if op_type == "Loop":
         # Output 0 is the condition.
         return [n for n, value in enumerate(outputs) if n and value == inputs[0]]
-    own = set(inputs)
+    own = set(inputs if op_type == "Scan" else ())
     return [n for n, v in enumerate(outputs) if v in own or v in outputs[n + 1 :]]
 
 
@@ -369,9 +369,8 @@ def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
     while graph is not None and graph.holder is not None:  # a body may outlive its node
         graph = graph.holder.graph
     opset = 0 if graph is None else graph.root.opset()
-    bodies = node.bodies.get("body", ())
-    body = (bodies[0].inputs, bodies[0].outputs) if bodies else None
-    return Application(node.op.op_type, node.attribute, operands, opset, body)
+    bodies = [(body.inputs, body.outputs) for name in node.bodies for body in node.bodies[name]]
+    return Application(node.op.op_type, node.attribute, operands, opset, bodies)
 
 
 def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand | None]:
@@ -495,10 +494,10 @@ _TABLE = (
     ),
     Departure(
         "uncopied-outputs",
-        ("Loop", "Scan"),
+        ("If", "Loop", "Scan"),
         copies_nothing,
         "an output of a body may be one of its inputs, or also another output",
-        "in a Scan it is uninitialized memory; the iteration number of a Loop is the last one",
+        "it is uninitialized memory, in a Loop only as the iteration number, which is the last one",
         "onnxruntime copied the outputs of the body of {}",
     ),
 )

@@ -81,14 +81,14 @@ class Application(NamedTuple):
         attribute: returns an attribute, or a default.
         operands: the operands, None for an absent one.
         opset: the version of the default domain; 0 where it is unknown.
-        body: inputs and outputs of the body of a Loop or Scan, as values or slots.
+        bodies: inputs and outputs of each body, as values or slots.
     """
 
     op_type: str
     attribute: Callable[..., Any]
     operands: Sequence[Operand | None]
     opset: int = 0
-    body: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
+    bodies: Sequence[tuple[Sequence[Hashable], Sequence[Hashable]]] = ()
 
     def operand(self, index: int) -> Operand | None:
         """An operand; None where it is absent."""

@@ -199,6 +199,15 @@ EXAMPLES = {
         _scan("(float a, float r) { r = Add (a, e) }", [5, [6, 7, 8]]),
         _scan("(float r, float e) { r = Add (a, e) }", [11, [1, 2, 3]]),
         _scan("(float r, float r) { r = Add (a, e) }", [11, [6, 8, 11]]),
+        Example(
+            "g (float x, bool c) => (float y, float z) { y, z = If (c) <then_branch = t ()"
+            " => (float u, float u) { u = Neg (x) }, else_branch = e () => (float v, float w)"
+            " { v = Exp (x) w = Abs (x) }> }",
+            {"x": ("float32", 2), "c": ("bool", True)},
+            [-2, -2],
+            None,
+            is_unwritten=True,
+        ),
     ),
 }  # fmt: skip
 """At least one for each operator of a row."""

@@ -1,6 +1,6 @@
-"""Copies of outputs of loop bodies, without which onnxruntime has other ones than are specified.
+"""Copies of outputs of bodies, without which onnxruntime has other ones than are specified.
 
-It copies no output of a Scan's body that is an input or another output of the body, and no
+It copies no output of a body that is another one, in an If or Scan, no input in a Scan, and no
 iteration number of a Loop (`ops.departures`). Samples compare meanings: onnxruntime runs the models
 with an Identity there, unless the rewrite brings such outputs in.
 """
@@ -19,8 +19,8 @@ def uncopied(model: onnx.ModelProto) -> list[_Place]:
     """The outputs of bodies in a model that onnxruntime does not copy."""
     places = []
     for node in nodes_of(model):
-        if node.op_type in ("Loop", "Scan") and not normal_domain(node.domain):
-            for body in (field.g for field in node.attribute if field.name == "body"):
+        if node.op_type in ("If", "Loop", "Scan") and not normal_domain(node.domain):
+            for body in (field.g for field in node.attribute if field.HasField("g")):
                 names = [[info.name for info in side] for side in (body.input, body.output)]
                 places += [(body, place) for place in uncopied_outputs(node.op_type, *names)]
     return places

@@ -56,6 +56,33 @@ def test_onnxruntime_returns_what_is_specified(nodes, copies, opset):
     assert not run_passes(result.model, CopyOutputs()).changed
 
 
+@pytest.mark.parametrize("place", range(2))
+@pytest.mark.parametrize(
+    ("branch", "copies"),
+    [
+        ("(float v, float v) { v = Tanh (s) }", 1),
+        ("(float k, float k) <float k = {3.0}> {}", 1),
+        ("(float v, float v) <float r = {3.0}> { v = Add (r, s) }", 1),
+        ("(float k, float v) <float k = {3.0}> { v = Tanh (s) }", 0),
+    ],
+)
+def test_branches_return_a_value_once(branch, copies, place):
+    branches = [branch, "(float p, float q) { p = Exp (s) q = Abs (s) }"]
+    before = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17]> g (float s, bool c) => (float t, float y) {{
+        t, y = If (c) <then_branch = a () => {branches[place]},
+        else_branch = b () => {branches[1 - place]}> }}"""
+    )
+    result = run_passes(before, CopyOutputs())
+    assert result.changed == bool(copies) == len(result.remarks)
+    assert sl.prove(before, result.model).proved
+    for after in (result.model, sl.rewrite(before), sl.rewrite(before, opset=10)):
+        for feeds in ({"s": FEEDS["s"], "c": np.array(c)} for c in (True, False)):
+            for one, other in zip(outputs(after, feeds), reference.run(before, feeds), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert not run_passes(result.model, CopyOutputs()).changed
+
+
 @pytest.mark.parametrize("nodes", STAYS)
 def test_outputs_that_onnxruntime_copies_stay(nodes):
     before = model(nodes)

@@ -11,13 +11,19 @@ SCAN = """<ir_version: 8, opset_import: ["" : 17]>
     t, y = Scan <num_scan_inputs = 1, body = b (float a, float e) => {}> (s, x) }}"""
 LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (int64 s, int64 n) => (int64 t, int64[N] y)
     <bool go = {{1}}> {{ t, y = Loop (n, go, s) <body = b (int64 i, bool c, int64 a) => {}> }}"""
+IF = """<ir_version: 8, opset_import: ["" : 17]> g (float s, bool c) => (float t, float y) {{
+    t, y = If (c) <then_branch = a () => {}, else_branch = b () => (float u, float w)
+    {{ u = Exp (s) w = Abs (s) }}> }}"""
 FEEDS = {
+    IF: {"s": np.array(5, np.float32), "c": np.array(True)},
     SCAN: {"s": np.array(5, np.float32), "x": np.array([1, 2, 3], np.float32)},
     LOOP: {"s": np.array(5), "n": np.array(3)},
 }
 
 
 @table(
+    (IF, "(float v, float v) { v = Neg (s) }", [0]),
+    (IF, "(float v, float k) <float k = {2.0}> { v = Neg (s) }", []),
     (SCAN, "(float e, float e_) { e_ = Add (a, e) }", [0]),
     (SCAN, "(float v, float v) { v = Add (a, e) }", [0]),
     (SCAN, "(float a, float e) {}", [0, 1]),

@@ -5,7 +5,7 @@ operands as the other gives equal results in onnxruntime, too; of any other the 
 assumes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ....facts.fact import Shape, integers
@@ -89,10 +89,10 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
     return None
 
 
-def assumption_of_body(op_type: str, body: Program) -> str | None:
-    """The same for what the body of a construct returns."""
-    slots = body.inputs, body.outputs
-    row = departure(Application(op_type, lambda name, default=None: default, (), body=slots))
+def assumption_of_bodies(op_type: str, bodies: Iterable[Program]) -> str | None:
+    """The same for what the bodies of a construct return."""
+    slots = [(body.inputs, body.outputs) for body in bodies]
+    row = departure(Application(op_type, lambda name, default=None: default, (), bodies=slots))
     return None if row is None else row.assumption.format(op_type)
 
 

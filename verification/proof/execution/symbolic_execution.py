@@ -27,7 +27,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, has_trigger
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
-from .departing_nodes import Departing, assumption_of, assumption_of_body
+from .departing_nodes import Departing, assumption_of, assumption_of_bodies
 from .node_checker import (
     LEFT_OUT,
     OPTIONAL_READERS,
@@ -347,7 +347,7 @@ class Execution:
             return self._plain(step, args)
         construct = CONSTRUCTS.get(operation.op_type)
         if construct is not None:
-            self._note_body(step, args)
+            self._note_bodies(step, args)
             return construct(self, step, args, frame)
         if operation.bodies:
             raise OpenError(f"{label(step.node)} is unsupported by the proof")
@@ -427,12 +427,13 @@ class Execution:
         if assumption is not None:
             self.departing[head, args] = assumption
 
-    def _note_body(self, step: Step, args: Args) -> None:
-        """Record a construct with outputs of its body that onnxruntime does not copy."""
-        op_type, body = step.operation.op_type, step.bodies.get("body")
-        assumption = None if body is None else assumption_of_body(op_type, body)
-        if body is not None and assumption is not None:
-            key = op_type, *uncopied_outputs(op_type, body.inputs, body.outputs)
+    def _note_bodies(self, step: Step, args: Args) -> None:
+        """Record a construct with outputs of a body that onnxruntime does not copy."""
+        op_type, bodies = step.operation.op_type, step.bodies
+        assumption = assumption_of_bodies(op_type, bodies.values())
+        if assumption is not None:
+            sides = [(bodies[name].inputs, bodies[name].outputs) for name in sorted(bodies)]
+            key = op_type, *(tuple(uncopied_outputs(op_type, *each)) for each in sides)
             self.departing[self.terms.heads.own("outputs", key), args] = assumption
 
     def _is_accepted(self, step: Step, args: Args) -> bool:
