@@ -6,7 +6,7 @@ y = Scan <body = b (e) => (r) {            a = MatMul (x, w)
 }> (x)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...analysis.iterations.constructs_in_doubt import constructs_in_doubt
@@ -31,6 +31,11 @@ _AT_ONCE = Message("vectorized", "all iterations are computed at once")
 _GUARDED = Message(
     "vectorized-under-if",
     "all iterations are computed at once, in an If as there may be no iterations",
+)
+_LONG_TOO = Message(
+    "vectorized-blocks",
+    "all iterations are computed at once, which takes longer than the loop where blocks of rows are"
+    " long: {option} decides that at run time",
 )
 _BY_LENGTH = Message(
     "vectorized-by-length",
@@ -65,7 +70,7 @@ class VectorizeLoops(SitePass):
     name: ClassVar[str] = "vectorize-loops"
     by_default: ClassVar[bool] = True
     keeps_sizes: ClassVar[bool] = True  # it asks by itself: an outer loop may go with its inner one
-    default_options: ClassVar[Mapping[str, Any]] = {"exact": True}
+    default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan", "SequenceMap")
     adds: ClassVar[tuple[str, ...]] = ("If",)
 
@@ -81,7 +86,7 @@ class VectorizeLoops(SitePass):
         node, inference, context = site.node, site.inference, site.context
         if site.graph.holder is not None or site.model.functions:
             if site.graph.header.name == LONG:
-                raise Obstacle(_IS_LONG(option=by("--passes 'straighten{straight=true}'")))
+                raise Obstacle(_IS_LONG(option=by("--passes 'accelerate{straight=true}'")))
             doubt = constructs_in_doubt(site.model, inference).get(node)
             if doubt is not None:
                 raise Obstacle(doubt)
@@ -111,7 +116,7 @@ class VectorizeLoops(SitePass):
             if names:
                 site.rewritten(message(operators=", ".join(names)))
         if loop is None:
-            how = _BY_LENGTH() if is_choice else _AT_ONCE()
+            how = _BY_LENGTH() if is_choice else self._at_once(vectorization)
             site.rewritten(Reason.join([how, *([] if growth is None else [growth])]))
             return
         site.rewritten(vectorization.summary)
@@ -119,11 +124,15 @@ class VectorizeLoops(SitePass):
             context.offers[loop.op] = context.offers.pop(node.op)
         context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
 
+    def _at_once(self, vectorization: Any) -> Reason:
+        """How the whole loop is vectorized."""
+        is_slow = self.straight and _blocks(vectorization)
+        return _LONG_TOO(option=by("--passes accelerate")) if is_slow else _AT_ONCE()
+
     def _chooses(self, site: Site, vectorization: Any) -> bool:
         """Vectorize under an If, where rows of long blocks take longer than the Loop."""
         node, supports, opset = site.node, site.context.supports, site.graph.root.opset()
-        blocks = [] if vectorization.distribution.inside else vectorization.batcher.combined
-        if self.straight or not blocks:
+        if self.straight or not _blocks(vectorization):
             return False
         if site.graph.holder is not None:  # a loop around it may go with it
             return False
@@ -189,6 +198,11 @@ def _read_tensors(site: Site) -> None:
         site.rewritten(_ROWS())
         for body in site.node.graphs():  # of rows, more is known than of parts
             site.inference.forget_inside(body)
+
+
+def _blocks(vectorization: Any) -> Sequence[Any]:
+    """The reductions of blocks of run-time sizes where the whole loop is vectorized."""
+    return [] if vectorization.distribution.inside else vectorization.batcher.combined
 
 
 def _reduces(loop_view: LoopView) -> bool:
