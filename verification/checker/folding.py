@@ -54,10 +54,10 @@ def fold(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:
     large = any(array is not None and array.size > MOST_ELEMENTS for array in arrays)
     if large or head.key is not None or not head.version or not _is_settled(head, arrays):
         return None
-    results = None if departs(head, arrays) else computed(head, arrays)
-    if results is None or (head.name in _ROUNDING and not all(map(_is_finite, results))):
+    results = computed(head, arrays)
+    if results is None or departs(head, arrays):  # a test is one of operands that fit
         return None
-    return results
+    return None if head.name in _ROUNDING and not all(map(_is_finite, results)) else results
 
 
 def computed(head: Head, arrays: Sequence[Array | None]) -> list[Array] | None:

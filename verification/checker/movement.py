@@ -203,7 +203,7 @@ def _origins(terms: Terms, node: Node, old: Shape, new: Shape) -> _Origins:
     if node.head.name == "Gather":
         return [*range(axis), *[None] * (more + 1), *range(axis + 1, rank)]
     if node.head.name in ("Expand", "Tile"):
-        pairs = enumerate(zip(old, new[more:], strict=True))
+        pairs = enumerate(zip(old, new[more:], strict=False))
         return [*[None] * more, *[k if one == other else None for k, (one, other) in pairs]]
     touched = [axis]
     if node.head.name == "Slice":

@@ -348,7 +348,7 @@ def _reduces(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
 
 
 def _slices(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
-    axes, steps = [terms.numbers(arg) or [] for arg in (*node.args, ABSENT, ABSENT)[3:5]]
+    axes, steps = [terms.numbers(arg) or [] for arg in (*node.args, *[ABSENT] * 4)[3:5]]
     fits = {*shapes[1:]} == {(len(axes),)} and _places(len(shapes[0]), axes) is not None
     return fits and 0 not in steps and (len(steps) == len(axes) or len(node.args) < 5)
 
@@ -394,7 +394,7 @@ def _multiplies(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
 def _reshapes(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     """Test for a Reshape that does not fail. One that computes a size fails on others of 0."""
     (shape, *_), sizes = shapes, fact_of_output(terms, node.head, node.args, 0).shape
-    target = sizes_in(terms, node.args[1])
+    target = sizes_in(terms, (*node.args, ABSENT)[1])
     if sizes is None or target is None or None in (*target, count := multiply(*sizes)):
         return False
     others = [size for size, n in zip(sizes, target, strict=True) if n != -1]

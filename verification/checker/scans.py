@@ -115,10 +115,10 @@ def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
 
 
 def _moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
-    """Term with an axis in another place."""
+    """Term with an axis in another place; the term itself where no axes are known."""
     order = [*range(len(terms.fact(term).shape or ()))]
     order[end:end] = [order.pop(start)] if 0 <= start < len(order) else []
-    return apply(terms, "Transpose", term, perm=order) if start != end else term
+    return apply(terms, "Transpose", term, perm=order) if order and start != end else term
 
 
 def row_alone(terms: Terms, node: Node, fact: Fact) -> int | None:

@@ -1,9 +1,11 @@
 import ast
+from itertools import product
 
 import pytest
 from certificates import assert_derived, assert_none, of_text
 from source_files import ROOT, sources
 from straightline.verification.certificate_check import replayed
+from straightline.verification.checker.rules import RULES
 from straightline.verification.checker.terms import CertificateError
 from tables import table
 
@@ -55,9 +57,39 @@ def test_sizes_that_a_body_declares_need_a_twin():
     assert_none(text.format("n"), text.format("3"), "'Body' cannot fail")
 
 
-def replay(text="g (float[n] x) => (y) { i = Identity (x) y = Abs (i) }"):
-    proto = of_text(text, 18)
+def replay(text="g (float[n] x) => (y) { i = Identity (x) y = Abs (i) }", opset=18):
+    proto = of_text(text, opset)
     return replayed(proto, proto, {})
+
+
+@table(
+    ("(float[3, 2] x) => (y) { y = Slice <starts = [-3], ends = [9]> (x) }", 9),
+    ("(float[3, 2] x) => (y) { y = Reshape <shape = [2, 3]> (x) }", 4),
+    (
+        """(float[4, 2] v, int64[r] s) => (y) { x = Reshape (v, s)
+    y = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = b (r) => (q) {
+    q = Abs (r) }> (x) }""",
+        18,
+    ),
+    (
+        """(float[2, 2] x) => (y) <int64[1] z = {0}> { s = Shape (x) r = Gather (s, z)
+    y = Tile (x, r) }""",
+        18,
+    ),
+    (
+        """(float[2] x) => (y) <int64[1] n = {3}, bool[1] b = {1}> { m = Mul (n, n)
+    w = Expand (b, m) y = Where (w, n, n) c = Concat <axis = 0> (n, m) z = Where (w, c, c) }""",
+        18,
+    ),
+)
+def test_no_rule_raises(text, opset):
+    """Parameters that are attributes, ranks that are unknown, operators that fail."""
+    run = replay("g " + text, opset)
+    for _ in range(2):
+        for term, rule in product(range(len(run.terms.nodes)), RULES):
+            derived = run.derive(rule, term)
+            if derived is not None:
+                run.accept(rule, term, derived)
 
 
 @table(
