@@ -95,6 +95,17 @@ def numbers_below(draft: NodeDraft, length: Value) -> Value:
 def reshape_with_zeros(draft: NodeDraft, data: Value, shape: Value) -> Value:
     """Reshape to a run-time shape in which zeros mean zero. Data of the type of input 0 is padded
     and reshaped with ones in the place of zeros, then sliced."""
+    sizes, length = draft.types.elements(shape), draft.types.shape(shape)
+    if sizes is not None and all(size is not None and size.value for size in sizes):
+        return draft.emit("Reshape", [data, draft.ints([s.value for s in sizes], "shape")])
+    if length and length[0]:
+        return _pad_and_slice(draft, data, shape)
+    # onnxruntime slices no scalar.
+    row = draft.emit("Concat", [draft.ints([1], "one"), shape], "row", axis=0)
+    return draft.along("Squeeze", _pad_and_slice(draft, data, row), [0])
+
+
+def _pad_and_slice(draft: NodeDraft, data: Value, shape: Value) -> Value:
     dtype = draft.required_dtype(0, "a run-time shape that may have zeros")
     zero, one = draft.ints([0], "zero"), draft.ints([1], "one")
     is_zero = draft.emit("Equal", [shape, zero], "is_zero")

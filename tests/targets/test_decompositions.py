@@ -296,6 +296,23 @@ def test_a_shape_that_is_not_known_leaves_indices_as_they_are():
     assert "with 'indices' of rank 0 or 1, not 2; the shape of what it gathers" in left.reason
 
 
+@table(("", []), ("[2, 3]", [2, 3]), ("[0]", [0]))
+def test_identity_of_known_sizes_is_one_reshape(shape, sizes):
+    before = one_node("y = Identity (x)", f"float{shape} x")
+    feed = {"x": np.ones(sizes, np.float32)}
+    assert operators(fitted(before, "ncnn", feed)) == ["Reshape"]
+
+
+def test_zeros_of_a_computed_shape_copy_sizes():
+    """In a branch the shape is no constant yet."""
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x, bool c) => (float[2, 3] y)
+        <int64[1] z = {0}, int64[1] o = {1}> { f = Shape (x)  h = Slice (f, z, o)  s = Concat
+        <axis = 0> (h, z)  y = If (c) <then_branch = t () => (float[2, 3] u)
+        { u = Reshape (x, s) }, else_branch = e () => (float[2, 3] v) { v = Abs (x) }> }"""
+    feed = {"x": np.ones([2, 3], np.float32), "c": np.array(True)}
+    assert "Slice" not in operators(fitted(text, "ncnn", feed))
+
+
 @table(
     ("2, 4", "4, 2", ["Reshape"]),
     ("n, 4", "2, -1", ["Reshape"]),

@@ -147,5 +147,21 @@ def _shape(draft: NodeDraft, layout: _Layout, numbers: Sequence[int | None]) -> 
 
 @longer_form(14, "Reshape")
 def reshape_then_slice(draft: NodeDraft) -> AdapterResult:
-    """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced."""
+    """Below opset 14, run-time shapes: ones in the place of zeros, padded, then sliced.
+
+    Without allowzero, a known shape is a constant.
+    """
+    if not draft.attribute("allowzero"):
+        target, sizes = _target(draft), draft.types.dimensions(draft.data) or ()
+        numbers = [] if target is None else [s.value for s in target if s.value is not None]
+        if target is not None and len(numbers) == len(target):
+            return [draft.emit("Reshape", [draft.data, draft.ints(numbers, "shape")])]
+        pairs = itertools.zip_longest(target or (), sizes[: len(target or ())])
+        if target is None or any(_may_copy(size, own) for size, own in pairs):
+            draft.refuse("a zero of its shape may copy a size")
     return [reshape_with_zeros(draft, draft.data, draft.required(1))]
+
+
+def _may_copy(size: Dimension, own: Dimension | None) -> bool:
+    """Test for a size that may be 0 where the input's own one is another."""
+    return size.equals(0) is not False and size != own

@@ -164,6 +164,20 @@ def test_whatever_the_shape_is_at_run_time(sizes, shape, target):
     assert_equal_outputs(before, after, {"x": x, "s": np.array(shape)})
 
 
+@pytest.mark.parametrize("target", [13, 10])
+@pytest.mark.parametrize("length", ["0", "K"])
+def test_a_shape_without_elements_makes_a_scalar(length, target):
+    """onnxruntime slices no scalar."""
+    before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 14]>
+        g (float[A] x, int64[{length}] s) => (float y) {{
+            z = Reshape <allowzero = 1> (x, s) y = ReduceSum <keepdims = 0> (z) }}""")
+    after = convert_version(before, target)
+    onnx.checker.check_model(after, full_check=True)
+    for shape in [[], [2, 3], [-1, 1]][: 3 if length == "K" else 1]:
+        x = np.arange(abs(int(np.prod(shape))), dtype=np.float32)
+        assert_equal_outputs(before, after, {"x": x, "s": np.array(shape, np.int64)})
+
+
 @pytest.mark.parametrize("name", ["string", "bool", "float16", "uint8", "double"])
 def test_every_type_has_something_to_fill_the_place_of_zeros(name):
     before = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 14]>
