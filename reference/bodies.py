@@ -64,6 +64,8 @@ class Body:
         self.inputs = fed_of(self.graph, feed_count)
         self.input_names = [info.name for info in self.inputs]
         self.output_count = len(self.graph.output)
+        first = first_outputs(self.graph)
+        self.declared = [first[info.name].type.tensor_type for info in self.graph.output]
         self.captures = captured_names(self.graph)
 
     def bind(self, context: Mapping[str, Any] | None, attributes: Attributes) -> "BoundBody":
@@ -118,17 +120,16 @@ class Body:
         """The type of body output ``index``, as far as inference finds it: with the types of
         ``inputs`` where given, else with the declared input types, and with those of what is
         ``captured``, or with its constants. Each may be a type instead of an array."""
-        declared = self.graph.output[index].type.tensor_type
+        declared = self.declared[index]
         if declared.elem_type and is_static(declared):
             return declared
-        infos = self._infer(inputs, captured or {}) if inputs or captured else self._declared
-        return infos[index].type.tensor_type
+        types = self._infer(inputs, captured or {}) if inputs or captured else self._by_declarations
+        return types[index]
 
     def completed(self, index: int, inferred: onnx.TypeProto.Tensor) -> tuple[int, Sequence[Any]]:
         """Type of output ``index``: the declaration joined with the inferred type, whose dimensions
         may be symbols."""
-        declared = self.graph.output[index].type.tensor_type
-        elem_type = declared.elem_type or inferred.elem_type
+        elem_type = self.declared[index].elem_type or inferred.elem_type
         if not elem_type:
             raise EvaluationError(
                 f"no iteration ran and the body does not declare the element type "
@@ -137,13 +138,13 @@ class Body:
         return elem_type, inferred.shape.dim
 
     @lazy_property
-    def _declared(self) -> Sequence[onnx.ValueInfoProto]:
+    def _by_declarations(self) -> Sequence[onnx.TypeProto.Tensor]:
         return self._infer(None, {})
 
     def _infer(
         self, inputs: Sequence[Any] | None, captured: Mapping[str, Any]
-    ) -> Sequence[onnx.ValueInfoProto]:
-        """The outputs of the graph with what shape inference adds to their types."""
+    ) -> Sequence[onnx.TypeProto.Tensor]:
+        """The types of the outputs of the graph with what shape inference adds to them."""
         alone = onnx.GraphProto()
         alone.CopyFrom(self.graph)
         alone.name = alone.name or "body"
@@ -161,8 +162,21 @@ class Body:
         show_constants(alone, constants)
         model = helper.make_model(alone, opset_imports=askable_imports(self.opsets))
         inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
-        outputs: Sequence[onnx.ValueInfoProto] = inferred.graph.output
-        return outputs
+        return output_types(inferred.graph)
+
+
+def first_outputs(body: onnx.GraphProto) -> dict[str, onnx.ValueInfoProto]:
+    """Declarations of outputs by name; of a repeated name runtimes read the first one."""
+    return {info.name: info for info in reversed(body.output)}
+
+
+def output_types(body: onnx.GraphProto) -> list[onnx.TypeProto.Tensor]:
+    """Types of a body's outputs after inference.
+
+    onnx completes only the last output of a name.
+    """
+    last = {info.name: info.type.tensor_type for info in body.output}
+    return [last[info.name] for info in body.output]
 
 
 def _declare(info: onnx.ValueInfoProto, value: Array | onnx.TypeProto) -> None:
@@ -238,6 +252,10 @@ def show_constants(graph: onnx.GraphProto, outer: Mapping[str, onnx.NodeProto]) 
     names = captured_names(graph) if outer else ()
     constants = {name: outer[name] for name in names if name in outer}
     captured = list(constants.values())
+    first = first_outputs(graph)
+    for info in graph.output:
+        if info is not first[info.name]:
+            info.type.CopyFrom(first[info.name].type)
     outputs = {info.name: info for info in graph.output}
     for tensor in graph.initializer:
         if tensor.name in outputs:  # onnx infers nothing of what no node gives

@@ -20,6 +20,7 @@ from .bodies import (
     drop_constants,
     hide_unaskable,
     opset_of,
+    output_types,
     show_constants,
     subgraphs,
     without_weights,
@@ -55,8 +56,8 @@ class ElementTypes:
             for (loop, same), (_, other) in zip(
                 _loops(nodes, inferred), _loops(nodes, bare), strict=True
             ):
-                pairs = zip(_body(same).output, _body(other).output, strict=True)
-                own = [_joined(a.type.tensor_type, b.type.tensor_type) for a, b in pairs]
+                sides = [output_types(_body(each)) for each in (same, other)]
+                own = list(map(_joined, *sides))
                 entry = types.setdefault(_key(loop), own)
                 if entry is not own:  # the same node in two places, which may capture other sizes
                     types[_key(loop)] = list(map(common_type, entry, own))

@@ -49,7 +49,10 @@ class InferredElements:
         Args:
             index: the position among the body's outputs.
         """
-        declared = self.loop.body("body").output_infos[index].type.tensor_type
+        body = self.loop.body("body")
+        # Of an output that a body repeats, the first declaration counts.
+        index = body.outputs.index(body.outputs[index])
+        declared = body.output_infos[index].type.tensor_type
         if declared.elem_type and is_static(declared):
             return ScanElement(declared.elem_type, tuple(d.dim_value for d in declared.shape.dim))
         try:

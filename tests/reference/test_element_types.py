@@ -32,6 +32,38 @@ def test_without_an_iteration_sizes_are_those_that_inference_finds(case, before,
     assert_as_onnxruntime(model, feeds)
 
 
+@table(
+    ("[u, v]", "[w, z]", "Add (a, k)", (2, 2)),
+    ("[4, 7]", "[u, v]", "Expand (x, q)", (4, 7)),
+    ("[u, v]", "[4, 7]", "Expand (x, q)", (0, 0)),
+    ("[4, 7]", "[4, 2]", "Expand (x, q)", (4, 7)),
+    ("[4, u]", "[v, 7]", "Expand (x, q)", (4, 0)),
+    ("[4, 7]", "", "Expand (x, q)", (4, 7)),
+    ("", "[4, 7]", "Expand (x, q)", ()),
+)
+def test_an_output_that_a_body_repeats_has_one_type(one, other, node, shape):
+    model = parse(f"""agraph (float[B, C] x, int64[2] q, int64 m) => (y, z)
+        <bool on = {{1}}, float[2, 1] a = {{0, 0}}, float[2] k = {{1, 1}}> {{ y, z = Loop (m, on)
+        <body = b (int64 i, bool c) => (bool c, float{one} s, float{other} s)
+        {{ s = {node} }}> }}""")
+    feeds = {"x": np.ones((1, 1), np.float32), "q": np.array([4, 7]), "m": np.array(0)}
+    assert [each.shape for each in reference.run(model, feeds)] == [(0, *shape)] * 2
+    assert_as_onnxruntime(model, feeds)
+    for passes in ("straighten", "simplify"):
+        after = sl.rewrite(model, passes=passes, verify=False)
+        assert [each.shape for each in reference.run(after, feeds)] == [(0, *shape)] * 2
+
+
+def test_a_copy_of_a_repeated_output_keeps_its_sizes():
+    model = parse("""agraph (float[4, N] x, float[M] k, float[L] e) => (s, y, z) { s, y, z = Scan
+        <num_scan_inputs = 1, body = b (float[4, n] a, float r) => (float[4, n] v, float[4, n] v,
+        float[4, n] v) { v = Add (a, k) }> (x, e) }""")
+    feeds = {"x": np.ones((4, 2)), "k": np.ones(1), "e": np.ones(0)}
+    feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
+    for each in (model, sl.rewrite(model, verify=False)):
+        assert [a.shape for a in reference.run(each, feeds)] == [(4, 2), (0, 4, 2), (0, 4, 2)]
+
+
 def test_a_node_that_the_model_does_not_have():
     loop = parse(TEXT.format(before="", body="s = Neg (x)")).graph.node[0]
     assert ElementTypes(parse("agraph (float x) => (float y) { y = Neg (x) }")).of(loop, 1) is None

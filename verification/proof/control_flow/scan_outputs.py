@@ -8,7 +8,7 @@ import onnx
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
 from ....ops.axes import ONE
-from ....reference.bodies import Body
+from ....reference.bodies import Body, first_outputs
 from ....reference.errors import EvaluationError
 from ....reference.signature import is_static
 from ..execution.compile_graph import Program, Step
@@ -56,7 +56,8 @@ def _without_names(graph: onnx.GraphProto) -> onnx.GraphProto:
 def declared_element(body: Program, index: int) -> Fact | None:
     """Fact of an output if its body declares all sizes: inference adds nothing."""
     assert isinstance(body.proto, onnx.GraphProto)
-    declared = body.proto.output[index].type.tensor_type
+    name = body.proto.output[index].name
+    declared = first_outputs(body.proto)[name].type.tensor_type
     if not declared.elem_type or not is_static(declared):
         return None
     sizes = [Dimension.constant(dim.dim_value) for dim in declared.shape.dim]
