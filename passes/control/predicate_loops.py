@@ -62,6 +62,7 @@ class PredicateLoops(SitePass):
     """
 
     name: ClassVar[str] = "predicate-loops"
+    dissolves_loops: ClassVar[bool] = True
     sites: ClassVar[tuple[str, ...]] = ("Loop",)
     max_trips: int | None = None
     max_nodes: int = DEFAULT_MAX_NODES

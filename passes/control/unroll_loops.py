@@ -68,6 +68,7 @@ class UnrollLoops(SitePass):
     """
 
     name: ClassVar[str] = "unroll-loops"
+    dissolves_loops: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     works_on = MAY_BE_CONTROL_FLOW
     sites: ClassVar[tuple[str, ...]] = ("Loop",)

@@ -82,6 +82,7 @@ class LoopsToScans(SitePass):
     costs: Costs = "none"
 
     name: ClassVar[str] = "loops-to-scans"
+    dissolves_loops: ClassVar[bool] = True
     sites: ClassVar[tuple[str, ...]] = ("Loop",)
     adds: ClassVar[tuple[str, ...]] = ("Scan", "If")
 

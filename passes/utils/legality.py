@@ -2,14 +2,17 @@
 
 from collections.abc import Collection, Sequence
 
+from ...analysis.shapes.inference import ShapeInference
+from ...facts.fact import is_settled
 from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Function, FunctionKey, Graph, Node, Value
+from ...ir.option_names import by
 from ...ir.read_names import named_tensors
 from ...ops.randomness import find_random
 from ...ops.schema_queries import ElementTypes, type_obstacle
 
-_IDENTITY_OF_SEQUENCES = 14
+_IDENTITY_OF_SEQUENCES, _BRANCHES_OF_TWO_SHAPES = 14, 11
 
 _ATTRIBUTE_OF_FUNCTION = Message(
     "attribute-of-function",
@@ -27,6 +30,12 @@ _OUTPUT_UNNAMEABLE = Message(
     "output-unnameable",
     "its output '{output}' is a sequence and an output of the graph, which no Identity can name in"
     " opset {opset}; convert to opset 14 first",
+)
+
+_SIZES_IN_BRANCH = Message(
+    "sizes-in-branch",
+    "If '{node}' may return sizes that follow from it, and both branches of an If have one shape"
+    " before opset 11; convert to opset 11 with {option}",
 )
 
 
@@ -126,6 +135,31 @@ def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[
         if old is not None and graph.is_used(old):
             reason = type_obstacle(operators, types.of(old), graph.root.opset(), "Loop")
             require_none(reason and f"its scan output '{old.name}' {reason}")
+
+
+def sizes_in_branch(graph: Graph, loop: Node, inference: ShapeInference) -> str | None:
+    """The obstacle of sizes that a loop hides from an If of two shapes; None without one.
+
+    If 1 and onnxruntime refuse branches of different known sizes; no inference knows those of a
+    Loop's state.
+    """
+    values, visited = [*loop.outputs], set[Value]()
+    while values and loop.is_op("Loop") and graph.root.opset() < _BRANCHES_OF_TWO_SHAPES:
+        value = values.pop()
+        if value is None or value.graph is None or value in visited:
+            continue
+        visited.add(value)
+        for user, position in value.graph.uses(value):
+            node = user.holder if isinstance(user, Graph) else user
+            values += () if node is None else node.outputs
+            if node is None or node is user or not node.is_op("If"):
+                continue
+            bodies = [body for body in node.graphs() if body is not user]
+            others = [inference.fact(body.outputs[position]).shape for body in bodies]
+            result = node.outputs[position]
+            if others != [None] and (result is None or not is_settled(inference.fact(result))):
+                return _SIZES_IN_BRANCH(node=node.label, option=by("--opset 11"))
+    return None
 
 
 def can_be_output(graph: Graph, source: Value) -> bool:

@@ -17,13 +17,14 @@ from ...analysis.constants.folding import Folder
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...analysis.shapes.nonzero_iterations import runs_certainly
-from ...facts.obstacle import Obstacle
+from ...facts.obstacle import Obstacle, require_none
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node
 from ...ir.lazy import lazy_property
 from ...ops.batching import Unbatchable
 from ...ops.builder import RewriteError
 from ..base import Pass, PassContext
+from .legality import sizes_in_branch
 from .traversal import inside_out
 
 _MOST_VISITS = 1000
@@ -41,12 +42,14 @@ class SitePass(Pass):
             that works in none keeps the default, and what it cannot write is a fault.
         repeats: true if a site is visited again after a rewrite, until nothing is left to do.
         keeps_facts_of_others: false if each rewrite makes the facts of other sites stale.
+        dissolves_loops: true if sizes become known that a Loop hides.
     """
 
     sites: ClassVar[tuple[str, ...]] = ()
     predicate: ClassVar[Message] = _IT
     repeats: ClassVar[bool] = False
     keeps_facts_of_others: ClassVar[bool] = True
+    dissolves_loops: ClassVar[bool] = False
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit inner sites before outer ones."""
@@ -135,6 +138,8 @@ class Visits:
         site.noted(_REPEATS(visits=_MOST_VISITS))
 
     def _rewrite(self, site: "Site") -> None:
+        if self.pass_.dissolves_loops:
+            require_none(sizes_in_branch(site.graph, site.node, self.inference))
         try:
             self.pass_.visit(site)
         except (Unbatchable, RewriteError) as why:

@@ -68,6 +68,7 @@ class VectorizeLoops(SitePass):
     straight: bool = False
 
     name: ClassVar[str] = "vectorize-loops"
+    dissolves_loops: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     keeps_sizes: ClassVar[bool] = True  # it asks by itself: an outer loop may go with its inner one
     default_options: ClassVar[Mapping[str, Any]] = {"exact": True, "straight": True}

@@ -83,6 +83,7 @@ class RaiseRecurrences(RaiseOptions, SitePass):
     """Replace recurrences in Loops and Scans by the operators that compute them."""
 
     name: ClassVar[str] = "raise-recurrences"
+    dissolves_loops: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop", "Scan")
     predicate: ClassVar[Message] = _NO_CELL

@@ -73,6 +73,7 @@ class SearchLoops(SitePass):
     row_bytes: int = ROW_BYTES
 
     name: ClassVar[str] = "search-loops"
+    dissolves_loops: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
     adds: ClassVar[tuple[str, ...]] = ("Loop",)

@@ -4,7 +4,7 @@ import pytest
 from harness import HEAD, as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
 from loops import NEGATE, X, assert_unrolls, op_types
 from sessions import open_session
-from straightline import load, reference
+from straightline import load, reference, transform
 from straightline.passes import PassContext, Pipeline, UnrollLoops, UnrollScans, straighten
 from tables import table
 
@@ -200,6 +200,43 @@ def test_carried_shape_that_changes():
                     <float[4] d> {
                 d = Concat <axis = 0> (a, x) r = Neg (d) }> }""")
     np.testing.assert_array_equal(reference.run(model, X)[0].shape, [8])
+
+
+_BRANCHES = """g (float[2, 2] x, bool q) => (float[k, 2] y) <int64 n = {3}, int64[2] z = {0, 1}> {
+    h = Loop (n, , x) <body = b (int64 i, bool c, float[p, 2] a) => (bool d, float[m, 2] r) {
+        d = Identity (c) r = Concat <axis = 0> (a, a) }>
+    y = If (q) <then_branch = t () => (u) { u = %s },
+        else_branch = e () => (v) { v = Neg (x) }> }"""
+
+
+@table(("Abs (h)", 10, True), ("Abs (h)", 11, False), ("Gather (h, z)", 10, False))
+def test_sizes_that_one_branch_of_an_if_would_have(branch, opset, kept):
+    """If 1 has one shape for both branches, as far as inference knows."""
+    text = f'<ir_version: 5, opset_import: ["" : {opset}]> {_BRANCHES % branch}'
+    if kept:
+        assert_keeps(UnrollLoops(), text, "If 'y' may return sizes that follow from it, and both")
+        return
+    model = assert_unrolls(text, *[{"x": np.eye(2, dtype=np.float32), "q": np.array(True)}])
+    onnx.checker.check_model(model, full_check=True)
+    open_session(model)
+
+
+@pytest.mark.parametrize("step", ("Mul (a, x)", "Tanh (a)", "Concat <axis = 0> (a, x)"))
+@pytest.mark.parametrize("passes", (None, "accelerate"))
+def test_loops_that_hide_sizes_of_a_branch_stay(step, passes):
+    """onnx's inference knows no size of a state: the result of another pass was invalid, too."""
+    branches = _BRANCHES.replace("float[p, 2] a", "a").replace("float[m, 2] r", "r")
+    text = (
+        branches.replace("Concat <axis = 0> (a, a)", step).replace("Neg (x)", "Neg (w)") % "Abs (h)"
+    )
+    model = as_model(
+        '<ir_version: 5, opset_import: ["" : 10]>'
+        + text.replace("x, bool", "x, float[5, 2] w, bool")
+    )
+    rewrite = transform(model, passes=passes, verify=False)
+    open_session(rewrite.model)
+    assert any("before opset 11" in str(remark) for remark in rewrite.remarks)
+    assert "please report" not in str(transform(model, passes=passes).remarks)
 
 
 def test_declared_shapes_of_inner_bodies_do_not_outlive_the_loop():
