@@ -11,6 +11,7 @@ from typing import ClassVar
 from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Operator
 from ...ops.departures import uncopied_outputs
+from ...ops.schema_queries import ElementTypes
 from ..utils.sites import Site, SitePass
 
 _COPIED = Message(
@@ -49,9 +50,12 @@ class CopyOutputs(SitePass):
 
 
 def _places(node: Node) -> list[tuple[Graph, int]]:
+    types = ElementTypes()
     return [
         (body, place)
         for name in node.bodies
         for body in node.bodies[name]
         for place in uncopied_outputs(node.op_type, body.inputs, body.outputs)
+        # A branch may return a sequence, of which opset 13 has no Identity.
+        if not node.is_op("If") or types.of(body.outputs[place])
     ]

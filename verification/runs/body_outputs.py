@@ -22,7 +22,11 @@ def uncopied(model: onnx.ModelProto) -> list[_Place]:
         if node.op_type in ("If", "Loop", "Scan") and not normal_domain(node.domain):
             for body in (field.g for field in node.attribute if field.HasField("g")):
                 names = [[info.name for info in side] for side in (body.input, body.output)]
-                places += [(body, place) for place in uncopied_outputs(node.op_type, *names)]
+                places += [
+                    (body, place)
+                    for place in uncopied_outputs(node.op_type, *names)
+                    if node.op_type != "If" or body.output[place].type.HasField("tensor_type")
+                ]
     return places
 
 

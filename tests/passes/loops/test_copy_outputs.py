@@ -6,6 +6,7 @@ from harness import run_passes
 from sessions import outputs
 from straightline import reference
 from straightline.passes import CopyOutputs
+from straightline.verification.runs.body_outputs import with_copies
 
 X = np.array([1, 2, 3], np.float32)
 FEEDS = {"x": X, "s": np.array(5, np.float32), "n": np.array(3)}
@@ -81,6 +82,24 @@ def test_branches_return_a_value_once(branch, copies, place):
             for one, other in zip(outputs(after, feeds), reference.run(before, feeds), strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-6)
     assert not run_passes(result.model, CopyOutputs()).changed
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+@pytest.mark.parametrize("kind", ["seq(float[N])", "float[N]", ""])
+def test_sequences_of_branches_stay(kind, opset):
+    node = "Neg (s)" if kind.startswith("float") else "SequenceConstruct (s)"
+    use = "Add (p, q)" if kind.startswith("float") else "SequenceLength (q)"
+    branch = f"({kind} v, {kind} v) {{ v = {node} }}"
+    before = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : {opset}]> g (float[N] s, bool c) => (y) {{ p, q =
+        If (c) <then_branch = a () => {branch}, else_branch = b () => {branch}> y = {use} }}"""
+    )
+    before = onnx.shape_inference.infer_shapes(before)
+    result = run_passes(before, CopyOutputs())
+    assert result.changed == (kind == "float[N]")
+    sl.rewrite(before, opset=13)
+    onnx.checker.check_model(result.model, full_check=True)
+    onnx.checker.check_model(with_copies(before), full_check=True)
 
 
 @pytest.mark.parametrize("nodes", STAYS)
