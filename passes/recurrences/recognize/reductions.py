@@ -184,9 +184,12 @@ def _rest(
 
 
 def _is_one_operation(recurrence: Recurrence) -> bool:
-    """Test for an iteration that adds one value, without an addition of its own."""
+    """Test for an iteration that is one addition of a value.
+
+    Another operator adds a 0 that is none of its own, which loses the sign of a zero: Max (s, s).
+    """
     nodes = [node for node in recurrence.nodes if not node.is_op("Identity")]
-    return len(nodes) == 1 and len(nodes[0].inputs) == 2
+    return len(nodes) == 1 and nodes[0].is_op("Add", "Sub", "Sum") and len(nodes[0].inputs) == 2
 
 
 def may_be_nan(initial: Value) -> bool:

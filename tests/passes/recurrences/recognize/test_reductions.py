@@ -433,3 +433,15 @@ def test_an_invariant_condition():
 )
 def test_other_choices_stay(body):
     assert "carries 'w'" in recurred.reason(recurred.loop(body, "float[3] w w0"))
+
+
+@pytest.mark.parametrize("step", ["Max (a, a)", "Min (a, a)", "Add (a, e)"])
+def test_zeros_that_no_iteration_adds(step):
+    """A sum that is the one operation is exact; one with rows of 0 loses the sign of a zero."""
+    text = loop(f"r = {step}")
+    result = run_passes(text, RaiseRecurrences(exact=True))
+    assert result.changed == step.startswith("Add")
+    for length in (0, 1, 3):
+        fed = feed(text, length, values=-np.zeros((length, 3))) | {"s": np.float32([-0.0, 0.0, 1])}
+        (one,), (other,) = (reference.run(as_model(m), fed) for m in (text, result.model))
+        assert one.tobytes() == other.tobytes()
