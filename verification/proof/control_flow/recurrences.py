@@ -57,11 +57,15 @@ def end_by_count(
     terms, iterations = loop.execution.terms, loop.iterations
     if terms.holds(next_condition):
         return None if iterations is None else ask_once(loop, condition, iterations)
-    parts = conjuncts(terms, next_condition)
-    counting = counting_parts(terms, inside, parts)
-    others = [k for k in range(len(parts)) if k not in counting] if counting else []
-    counted = next_condition if not others else conjunction(terms, [parts[k] for k in counting])
-    count = counting_trip_count(terms, inside, condition, counted)
+    count, others = counting_trip_count(terms, inside, condition, next_condition), []
+    if count is None:
+        parts = conjuncts(terms, next_condition)
+        counting = counting_parts(terms, inside, parts)
+        others = [k for k in range(len(parts)) if k not in counting]
+        counted = [parts[k] for k in counting]
+        if counted:
+            goes_on = conjunction(terms, counted)
+            count = counting_trip_count(terms, inside, condition, goes_on)
     if count is None:
         return None
     most, start = count
