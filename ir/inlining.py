@@ -63,6 +63,7 @@ class Template:
         results = body.outputs if last is None else last.inputs
         self._outputs = [self._position(value) for value in results]
         self._prepared = False
+        self._shared: Environment = []
         self._parts: tuple[Sequence[object], list[Step | Block]] = (), []
         self._last: Environment = []
         self._branches: dict[Graph, list[Step]] = {}
@@ -110,6 +111,9 @@ class Template:
         for value in list(self._floating):
             self.place(value)
         self._annotate(self._invariant_annotations, self._environment)
+        steps = (value for step in self._invariant for value in step.node.outputs)
+        places = [self._positions[v] for v in (*self.body.initializers, *steps) if v is not None]
+        self._shared = [self._environment[place] for place in places]
 
     def _share_initializers(self, graph: Graph) -> None:
         """Add the initializers of a graph to `into`, once for all copies."""
@@ -132,10 +136,11 @@ class Template:
     @property
     def is_whole(self) -> bool:
         """Test whether all that the copies share is still in the target graph."""
-        steps = (value for step in self._invariant for value in step.node.outputs)
-        places = [self._positions[v] for v in (*self.body.initializers, *steps) if v is not None]
-        shared = [self._environment[place] for place in places]
-        return all(v is not None and v.graph is self.into for v in shared)
+        into = self.into
+        for value in self._shared:
+            if value is None or value.graph is not into:
+                return False
+        return self._prepared
 
     def place(self, value: Value) -> Value:
         """Add a folded constant to `into` as an initializer; other values are there already."""
@@ -238,7 +243,11 @@ class Template:
         constants; most copies have those of the copy before, whose groups are cached.
         """
         arguments = [environment[position] for position in self._inputs]
-        kinds = [v is not None and (self._is_loose(v), v.constant is None) for v in arguments]
+        kinds: list[object]
+        if self._floating or self._stand_ins or self.fold is not None:
+            kinds = [v is not None and (self._is_loose(v), v.constant is None) for v in arguments]
+        else:  # constants count only where nodes are computed
+            kinds = [v is not None for v in arguments]
         if self._parts[0] != kinds:
             self._parts = kinds, self._parts_of(environment)
         return self._parts[1]

@@ -92,9 +92,10 @@ class Forms:
             its form; None where more may decide.
         """
         graph = node.parent
-        if node.op not in self._operators:
-            self._operators[node.op] = _operator_key(node.op)
-        operator = self._operators[node.op]
+        operators = self._operators
+        if node.op not in operators:
+            operators[node.op] = _operator_key(node.op)
+        operator = operators[node.op]
         if operator is None or any(v is not None and v.pinned for v in node.outputs):
             return None
         names: dict[str, int] = {}
@@ -260,9 +261,10 @@ class BodyTemplate:
         if computed is None:
             return False
         graph = node.parent
+        reads = form.reads
         arguments = [
-            form.reads[argument]
-            if isinstance(argument, int)
+            reads[argument]
+            if type(argument) is int
             else self._placed_in(graph, computed[position], node, self.body.inputs[position].name)
             for position, argument in enumerate(self._arguments)
         ]
