@@ -10,11 +10,12 @@ from conversions import (
     convert_version,
     converted,
     known_model,
+    model,
     placed,
 )
 from harness import assert_equal_outputs
 from sessions import outputs
-from straightline import prove
+from straightline import prove, transform
 from straightline.version_converter import ConversionError
 from tables import table
 
@@ -123,6 +124,13 @@ def test_an_empty_batch_runs_below_allowzero():
         x = np.ones((batch, 6), np.float32)
         (y,) = outputs(after, {"x": x})
         np.testing.assert_array_equal(y, x.reshape(batch, 2, 3))
+
+
+def test_zeros_that_may_copy_sizes_keep_the_operator():
+    """A target without shapes of run time."""
+    before = model("y = Reshape (x, s)", 17, "float[2, 3] x, int64[2] s")
+    (left,) = transform(before, (), target="ncnn", verify=False).untaken
+    assert "a zero of its shape may copy a size" in left.reason
 
 
 def test_zeros_at_run_time_are_cut_off():
