@@ -321,11 +321,12 @@ def conjuncts(terms: Terms, condition: Term) -> list[Term]:
         below = part.operands[0] if part.head.name in ("view", "Not") else part
         # De Morgan: below a Not an Or is the conjunction.
         inside = below.operands if below.is_op("Or") or below.head.name == "view" else ()
-        if part.is_op("And") and len(parts) + len(waiting) < _MOST_COMPARISONS:
+        is_few = len(parts) + len(waiting) < _MOST_COMPARISONS
+        if part.is_op("And") and is_few:
             waiting += part.operands[::-1]
         elif part.head.name == "view":
             waiting.append(below)
-        elif part.is_op("Not") and inside:
+        elif part.is_op("Not") and inside and is_few:
             waiting += [terms.op("Not", _OPSET, each) for each in inside[::-1]]
         else:
             parts.append(part)

@@ -24,7 +24,7 @@ from ....facts.polynomial import Dimension
 from ..arithmetic.exact_integers import is_one_integer, unwrap
 from ..arithmetic.trip_counts import parts_of_least
 from ..terms.free_variables import Bound, binding
-from ..terms.term import Pair, Term, descendants
+from ..terms.term import Pair, Term, below_view, descendants
 from ..terms.term_manager import Terms
 from .new_recurrences import NewRecurrence, new_recurrence
 from .substitution import Substitution
@@ -54,10 +54,13 @@ class EarlyExits:
 
     def _ended(self, term: Term, rest: Term) -> list[Pair] | None:
         """Loop that a condition ends as one with a trip count from a search."""
-        bare, terms = _bare(term), self._terms
+        bare, terms = below_view(term), self._terms
         ended, number = self._ended_loop(bare), element(bare.fact)
         loop = None if ended is None else _Loop.of(terms, ended, True)
         if loop is None or not terms.holds(loop.start):
+            return None
+        # A view of rows has sizes of the number of iterations, which is another one below.
+        if bare.head.parts and bare is not term:
             return None
         for count, hits in self._searches(rest, loop.limit):
             search, (fails,) = loop.free(loop.limit, [terms.op("Not", _OPSET, loop.condition)])
@@ -69,7 +72,8 @@ class EarlyExits:
             else:
                 iterations = {name: count for name in number.symbols if name in terms.ended}
                 result = terms.size(number.replaced(iterations))
-            result = terms.view(result, result.shape if rows else term.shape)
+            if not rows:
+                result = terms.view(result, term.shape)
             return [(search.rows_of(fails, (_BOOL, ())), hits), (result, rest)]
         return None
 
@@ -140,7 +144,7 @@ class EarlyExits:
 
     def _frozen(self, term: Term, rest: Term) -> list[Pair] | None:
         """States that freeze as those of the free loop after a number of iterations."""
-        bare, gathered, terms = _bare(term), _bare(rest), self._terms
+        bare, gathered, terms = below_view(term), below_view(rest), self._terms
         loop = _Loop.of(terms, bare.operands[0], False) if bare.head.name == "final" else None
         if loop is None or not gathered.is_op("Gather") or gathered.head.attribute("axis"):
             return None
@@ -167,7 +171,7 @@ class EarlyExits:
 
     def _summed(self, number: Term, limit: Dimension) -> Term | None:
         """Truth values up to a limit, of which a number counts the false ones."""
-        number = _bare(number)
+        number = below_view(number)
         if not (number.is_op("ReduceSum") and is_one_integer(number)):
             return None
         rows, is_cast = _uncast(number.operands[0])
@@ -284,15 +288,11 @@ def _choice(terms: Terms, update: Term, state: Term) -> tuple[Term, Term] | None
     if update.head.name not in ("choose", "Where") or state not in update.operands[1:]:
         return None
     condition, stay, new = update.operands
-    condition = _bare(condition)
+    condition = below_view(condition)
     if stay is not state:
         condition, new = terms.op("Not", _OPSET, condition), stay
     is_one = condition.fact.shape == () and condition.fact.elem_type == _BOOL
     return (condition, new) if is_one and new.shape == state.shape else None
-
-
-def _bare(term: Term) -> Term:
-    return term.operands[0] if term.head.name == "view" else term
 
 
 def _uncast(term: Term) -> tuple[Term, bool]:

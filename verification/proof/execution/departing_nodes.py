@@ -90,7 +90,7 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
 
 
 def assumption_of_bodies(op_type: str, bodies: Iterable[Program]) -> str | None:
-    """The same for what the bodies of a construct return."""
+    """Assumption about the outputs of the bodies of a construct; None without one."""
     slots = [(body.inputs, body.outputs) for body in bodies]
     row = departure(Application(op_type, lambda name, default=None: default, (), bodies=slots))
     return None if row is None else row.assumption.format(op_type)
