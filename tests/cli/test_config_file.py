@@ -54,8 +54,8 @@ def test_the_file_of_the_documentation_is_one(folder, run):
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     text = page.partition("## straightline.toml")[2].partition("```toml")[2].partition("```")[0]
     (folder / "straightline.toml").write_text(text)
-    found = succeeded(run("check", "a.onnx", "--json"))
-    (model,) = json.loads(found.stdout)["models"]
+    result = succeeded(run("check", "a.onnx", "--json"))
+    (model,) = json.loads(result.stdout)["models"]
     assert model["config"]["options"] == {
         "target": "onnxruntime",
         "max-opset": 17,

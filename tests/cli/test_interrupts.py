@@ -115,15 +115,15 @@ def run(*_):
     time.sleep(30)
 p.run_passes = run"""))  # fmt: skip
 def test_during_the_work(place, text, name, ending, folder):
-    found = python(BEFORE.format(patch=text.replace("SIGINT", name)), *REWRITE)
-    assert (found.returncode, found.stderr) == ending
+    result = python(BEFORE.format(patch=text.replace("SIGINT", name)), *REWRITE)
+    assert (result.returncode, result.stderr) == ending
     assert [path.name for path in folder.iterdir()] == ["in.onnx"]
 
 
 def test_once_the_output_stands():
     patch = f"import straightline.cli.report as r\nr.show_outcome = lambda *_, **__: {KILL}"
-    found = python(BEFORE.format(patch=patch), *REWRITE)
-    assert (found.returncode, found.stderr) == (0, "")
+    result = python(BEFORE.format(patch=patch), *REWRITE)
+    assert (result.returncode, result.stderr) == (0, "")
     assert os.path.exists("out.onnx")
 
 

@@ -23,8 +23,8 @@ def folder(folder: Path) -> Path:
 
 def commands(*arguments: str) -> list[list[str]]:
     """The commands that are offered, as a shell reads them."""
-    found = succeeded(CliRunner().invoke(app, list(arguments), prog_name="straightline"))
-    lines = [line.strip() for line in found.stdout.splitlines()]
+    result = succeeded(CliRunner().invoke(app, list(arguments), prog_name="straightline"))
+    lines = [line.strip() for line in result.stdout.splitlines()]
     return [shlex.split(line) for line in lines if line.startswith("straightline ")]
 
 

@@ -117,14 +117,14 @@ def test_the_deciding_input_alone_without_details():
             => (bool d, float[2] t, float u) {
             d = Identity (c) r = Relu (s) t = Add (r, r) u = ReduceSum <keepdims = 0> (t) }> }"""
     for arguments, remedy in (({}, "--set n=..."), ({"max_trips": 1}, "it stays with --set n=4")):
-        found = sl.inspect(model(recurrence), **arguments)
-        (construct,) = found.constructs
+        result = sl.inspect(model(recurrence), **arguments)
+        (construct,) = result.constructs
         assert construct.reason.startswith(decides) and "it carries" in construct.reason
         assert construct.brief.startswith(decides) and remedy in construct.brief
         assert "it carries" not in construct.brief and "1 node runs once" in construct.brief
-        assert "it carries" in as_text(found.blocks())
-        assert "it carries" not in as_text(found.blocks(brief=True))
-        (described,) = found.to_dict()["constructs"]
+        assert "it carries" in as_text(result.blocks())
+        assert "it carries" not in as_text(result.blocks(brief=True))
+        (described,) = result.to_dict()["constructs"]
         assert described["reason"] == construct.reason and "brief" not in described
 
 

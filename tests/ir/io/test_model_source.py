@@ -137,9 +137,9 @@ def test_an_exporter_result_is_a_model() -> None:
 
 
 def test_an_exporter_that_gives_messages_only() -> None:
-    found = straightline.rewrite(Program(as_model(PLAIN)))
-    assert isinstance(found, onnx.ModelProto)
-    assert [node.op_type for node in found.graph.node] == ["Exp"]
+    result = straightline.rewrite(Program(as_model(PLAIN)))
+    assert isinstance(result, onnx.ModelProto)
+    assert [node.op_type for node in result.graph.node] == ["Exp"]
 
 
 def test_a_script_is_a_model() -> None:
