@@ -5,7 +5,8 @@ import inspect
 import os
 import reprlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from .errors import Error
@@ -32,8 +33,17 @@ _BY_ANNOTATION: dict[str, tuple[Callable[[Any], bool], str]] = {
         "the path of a folder",
     ),
     "OnProgress": (callable, "a function of stage, text, number done and total"),
+    "Operators": (
+        lambda ones: (
+            isinstance(ones, Sequence)
+            and all(isinstance(one, type) and hasattr(one, "op_domain") for one in ones)
+        ),
+        "a list of classes of onnx.reference.op_run.OpRun",
+    ),
+    "Watch": (callable, "a function of node, inputs and results"),
     **dict.fromkeys(
-        ("Equality", "RuntimeChoice", "Unproved"), (lambda one: isinstance(one, str), "text")
+        ("Equality", "LinkData", "RuntimeChoice", "Unproved"),
+        (lambda one: isinstance(one, str), "text"),
     ),
     **dict.fromkeys(
         ("Branches", "Dims", "Mapping[str, Any]", "Maxima", "SampleShapes", "Shapes", "Values"),
@@ -85,8 +95,25 @@ def require_kinds(arguments: Mapping[str, Any], annotations: Mapping[str, str]) 
         value = arguments.get(name)
         is_default = value is None and (annotation.endswith("None") or name not in arguments)
         if fits is not None and not (is_default or fits(value)):
-            text = " ".join(reprlib.repr(value).split())
-            raise KindError(f"{name} is {words}, not {text}")
+            raise KindError(f"{name} is {words}, not {_short(value)}")
+
+
+def paths(name: str, values: Iterable[Any]) -> set[Path]:
+    """Return the paths of an argument.
+
+    Raises:
+        KindError: it is no list of paths.
+    """
+    try:
+        if isinstance(values, str):
+            raise TypeError(values)
+        return {Path(each) for each in values}
+    except TypeError as error:
+        raise KindError(f"{name} is a list of paths, not {_short(values)}") from error
+
+
+def _short(value: object) -> str:
+    return " ".join(reprlib.repr(value).split())
 
 
 def _classes(kind: Kind) -> type | tuple[type, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 
 from ..errors import SaveError
-from ..kinds import PATH, takes
+from ..kinds import PATH, paths, require_kinds, takes
 from ..model import Model
 from ..read_names import nesting
 from ..tensor import external_extent
@@ -74,6 +74,7 @@ def save(
         ...     os.listdir(folder)
         ['exp.onnx']
     """
+    require_kinds(locals(), {"force": "bool", "link_data": "LinkData | None"})
     if link_data is not None:
         require_way(link_data)
     message = _Message.of(model)
@@ -131,7 +132,7 @@ class _Message:
 
     def target(self, path: Path, keep: Iterable[Path], force: bool) -> Target:
         """The target of a path, which protects the sources of the model."""
-        read, file = {*keep}, None
+        read, file = paths("keep", keep), None
         if self.model is not None:
             read |= self.model.data_files
             file = self.model.file

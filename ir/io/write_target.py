@@ -1,11 +1,12 @@
 """Targets of saved models, and the files that writing must not destroy."""
 
 import os
+import stat
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from ...records import record
-from ..errors import LoadError, SaveError
+from ..errors import LoadError, SaveError, reason
 from ..file_reader import is_descriptor
 from ..option_names import by
 from .external_data import external_tensors, files_of
@@ -146,10 +147,15 @@ def _place(path: Path) -> Path:
         raise SaveError(f"cannot write '{path}': it is an open stream, not a regular file")
     file = Path(os.path.realpath(path))
     require_folder(path, file)
-    if os.path.isdir(file):  # those of Path raise for a name that is too long
-        raise SaveError(f"cannot write '{path}': it is a folder, not a regular file")
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise SaveError(f"cannot write '{path}': it is not a regular file")
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        return file
+    except OSError as error:
+        raise SaveError(f"cannot write '{path}': {reason(error)}") from error
+    if not stat.S_ISREG(mode):
+        what = "a folder, not" if stat.S_ISDIR(mode) else "not"
+        raise SaveError(f"cannot write '{path}': it is {what} a regular file")
     return file
 
 

@@ -14,6 +14,7 @@ from ... import ir
 from ...ir.checker import check_well_formed
 from ...ir.did_you_mean import no_input
 from ...ir.io.external_data import fill
+from ...ir.kinds import require_kinds
 from ...ir.places import normal_domain
 from ..bodies import Array, label
 from ..calls import Call, Entered, Turn, in_turn
@@ -148,6 +149,10 @@ class Evaluator:
         base_dir: ir.BaseDir = None,
         watch: Watch | None = None,
     ) -> None:
+        require_kinds(
+            locals(),
+            {"break_without_cond": "bool", "operators": "Operators", "watch": "Watch | None"},
+        )
         proto = _to_proto(model, base_dir)
         check_well_formed(proto)
         environment = Environment(

@@ -71,19 +71,26 @@ MODEL = sl.ir.parse('<ir_version: 8, opset_import: ["" : 17]> g (int64 n) => (in
                     "{ d = Identity (c) e = Add (a, i) }> }")  # fmt: skip
 
 
+FIRST = {
+    **{sl.convert_version: (18,), sl.prove: (MODEL,), sl.verify: (MODEL,)},
+    **{sl.reference.run: ({"n": np.array(2)},), sl.save: ("no such folder/model.onnx",)},
+}
+"""The arguments of calls after the model."""
+
+
 @pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("call", "keyword"),
     [
         (call, name)
-        for call in (sl.transform, sl.rewrite, sl.convert_version, sl.inspect, sl.prove, sl.verify)
+        for call in (*FIRST, sl.transform, sl.rewrite, sl.inspect)
         for name, parameter in inspect.signature(call).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and name != "timeout"
     ]
     + [(sl.rewrite, name) for name in ("max_trips", "absent_cond", "costs", "exact", "passes")],
 )
 def test_a_keyword_of_the_wrong_kind_is_an_error_of_ours(call, keyword):
-    second = {sl.convert_version: (18,), sl.prove: (MODEL,), sl.verify: (MODEL,)}.get(call, ())
+    second = FIRST.get(call, ())
     for value in (*ODD, None, "a" * 5000, [None], {"x": np.array([1, 2])}):
         with contextlib.suppress(sl.Error), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -95,6 +102,8 @@ def test_a_keyword_of_the_wrong_kind_is_an_error_of_ours(call, keyword):
     (lambda: sl.prove(MODEL, MODEL, search="no"), "search is True or False, not 'no'"),
     (lambda: sl.rewrite(MODEL, assume=["loop"]), r"assume is a mapping .*, not \['loop'\]"),
     (lambda: sl.inspect(MODEL, base_dir=3), "base_dir is the path of a folder, not 3"),
+    (lambda: sl.save(MODEL, "x", keep="abc"), "keep is a list of paths, not 'abc'"),
+    (lambda: sl.reference.run(MODEL, {}, operators=[int]), "operators is a list of classes"),
 )
 def test_a_keyword_of_the_wrong_kind_is_named(call, text):
     with pytest.raises(sl.KindError, match=text):

@@ -202,6 +202,7 @@ class TestWhatIsNoFile:
                 assert_refused(source, Path(path), "an open stream")
         assert_refused(source, Path(os.devnull), "not a regular file")
         assert_refused(source, tmp_path, "it is a folder, not a regular file")
+        assert_refused(source, tmp_path / ("long" * 80), "File name too long")
 
     def test_a_name_with_a_zero_byte(self, source: Path) -> None:
         assert_refused(source, Path("a\0b"), "zero byte")
