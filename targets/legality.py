@@ -304,8 +304,12 @@ class Legality:
             return {}
         absent = [name for name in form.written if name not in node.op.attributes]
         values = {n: self._default(node, n, schema) for n in absent if n in schema.attributes}
-        make = onnx.helper.make_attribute
-        return {name: make(name, value) for name, value in values.items() if value is not None}
+        kinds = {name: schema.attributes[name].type.value for name in values}
+        return {
+            name: onnx.helper.make_attribute(name, value, attr_type=kinds[name])
+            for name, value in values.items()
+            if value is not None
+        }
 
     def _default(self, node: Node, name: str, schema: Any) -> Any:
         """The default of an attribute, by the schema or by its prose; None where it has none."""

@@ -136,6 +136,14 @@ def test_defaults_are_written_out_where_the_target_wants_them():
     assert all({"reverse", "exclusive"} == set(n.op.attributes) for n in nodes)
 
 
+def test_a_scalar_has_no_axes_to_write_out():
+    forms = {"ReduceMax": (Form(written=("axes",)),)}
+    text = one_node("y = ReduceMax (x)", "float x", opset=13)
+    outcome = fitted(text, lacking(forms=forms), {"x": np.array(2, np.float32)}, passes=())
+    (node,) = outcome.ir.graph.nodes()
+    assert node.attribute("axes") == [] and not outcome.untaken
+
+
 def test_constants_that_are_no_tensors_become_tensors():
     forms = {"Constant": (Form(unwritten=("value_int", "value_float")),)}
     text = one_node("k = Constant <value_float = 2.5> () y = Mul (x, k)", "float[2, 4] x")
