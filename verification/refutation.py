@@ -81,8 +81,7 @@ class Search:
         """
         feeds, models = {**self.bound, **feeds}, (to_proto(self.before), to_proto(self.after))
         try:
-            with np.errstate(all="ignore"):
-                return all(_stays_finite(model, feeds, self.base_dir) for model in models)
+            return all(_stays_finite(model, feeds, self.base_dir) for model in models)
         except EvaluationError:
             return True
 

@@ -140,7 +140,10 @@ class OperatorKernel:
         self._typed: tuple[list[Any] | None, list[Any]] = (None, [])
 
     def __call__(self, inputs: Sequence[Any], scope: Mapping[str, Any]) -> list[Any]:
-        """Evaluate; raises EvaluationError, which names the node, if the operator fails."""
+        """Evaluate; raises EvaluationError, which names the node, if the operator fails.
+
+        Infinities and NaN are results like others: numpy neither warns nor raises.
+        """
         if self.needs_scope:
             return list(self.operator.run(*inputs, context=scope))  # type: ignore[no-untyped-call]
         signature = [getattr(value, "dtype", None) for value in inputs]
@@ -149,10 +152,11 @@ class OperatorKernel:
             types = self._infer(inputs)
             self._typed = signature, types
         try:
-            results = self.operator.run(*inputs)  # type: ignore[no-untyped-call]
-            if len(results) < len(types):
-                raise EvaluationError("onnx.reference does not compute all its outputs")
-            return [_normalize(*pair) for pair in zip(results, types, strict=False)]
+            with np.errstate(all="ignore"):
+                results = self.operator.run(*inputs)  # type: ignore[no-untyped-call]
+                if len(results) < len(types):
+                    raise EvaluationError("onnx.reference does not compute all its outputs")
+                return [_normalize(*pair) for pair in zip(results, types, strict=False)]
         except Exception as error:
             raise EvaluationError(f"{self.label}: {error}") from error
 

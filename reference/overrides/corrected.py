@@ -88,9 +88,8 @@ class Clip(OpRun):
         kind: Any = np.iinfo if data.dtype.kind in "iu" else ml_dtypes.finfo
         limits = kind(data.dtype)
         low, high = attributes.get("min", low), attributes.get("max", high)
-        with np.errstate(over="ignore"):
-            least = np.array(limits.min if low is None else low).astype(data.dtype)
-            most = np.array(limits.max if high is None else high).astype(data.dtype)
+        least = np.array(limits.min if low is None else low).astype(data.dtype)
+        most = np.array(limits.max if high is None else high).astype(data.dtype)
         # Comparisons with NaN are false, so a NaN passes both bounds.
         raised = np.where(data < least, least, data)
         return (np.where(raised > most, most, raised),)
@@ -164,11 +163,10 @@ class ReduceLogSumExp(OpRun):
             return (data,)
         over, keep = tuple(listed) if listed else None, bool(keepdims)
         wide = data.astype(np.result_type(data.dtype, np.float32))
-        with np.errstate(all="ignore"):
-            most = np.max(wide, axis=over, keepdims=True, initial=-np.inf)
-            # -inf - -inf would be NaN.
-            shift = np.where(np.isfinite(most), most, 0)
-            total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
+        most = np.max(wide, axis=over, keepdims=True, initial=-np.inf)
+        # -inf - -inf would be NaN.
+        shift = np.where(np.isfinite(most), most, 0)
+        total = np.log(np.sum(np.exp(wide - shift), axis=over, keepdims=True)) + shift
         result = total if keep else np.squeeze(total, axis=over)
         return (np.asarray(result, data.dtype),)
 

@@ -79,15 +79,14 @@ class GroupNormalization(OpRun):
             raise EvaluationError(f"{x.shape[1]} channels are not {num_groups} groups")
         wide = x.astype(np.result_type(x.dtype, np.float32))
         rows = wide.reshape((x.shape[0], num_groups, -1))
-        with np.errstate(all="ignore"):
-            deviation = rows - np.mean(rows, axis=2, keepdims=True)
-            variance = np.mean(deviation * deviation, axis=2, keepdims=True)
-            normal = (deviation / np.sqrt(variance + wide.dtype.type(epsilon))).astype(x.dtype)
-            by_group = self.run_params["opsets"][""] < _SCALES_CHANNELS
-            scaled = num_groups if by_group else x.shape[1]
-            columns = normal.reshape((x.shape[0], scaled, -1))
-            factors = (factor.reshape((1, scaled, 1)) for factor in (scale, bias))
-            result = columns * next(factors) + next(factors)
+        deviation = rows - np.mean(rows, axis=2, keepdims=True)
+        variance = np.mean(deviation * deviation, axis=2, keepdims=True)
+        normal = (deviation / np.sqrt(variance + wide.dtype.type(epsilon))).astype(x.dtype)
+        by_group = self.run_params["opsets"][""] < _SCALES_CHANNELS
+        scaled = num_groups if by_group else x.shape[1]
+        columns = normal.reshape((x.shape[0], scaled, -1))
+        factors = (factor.reshape((1, scaled, 1)) for factor in (scale, bias))
+        result = columns * next(factors) + next(factors)
         return (result.reshape(x.shape).astype(x.dtype),)
 
 

@@ -88,8 +88,7 @@ class AveragePool(_Pool):
         padding = options.get("count_include_pad")
         counted = _combined([axis.counted for axis in axes]) if padding else inside
         total = np.where(inside, windows, 0).sum(axis=-1, dtype=np.float64)
-        with np.errstate(invalid="ignore"):
-            return ((total / counted.sum(axis=-1)).astype(x.dtype),)
+        return ((total / counted.sum(axis=-1)).astype(x.dtype),)
 
 
 class LpPool(_Pool):

@@ -51,6 +51,8 @@ class _Recurrent(OpRun):
     def _run(self, x: Array, w: Array, r: Array, *more: Any, **options: Any) -> tuple[Array, ...]:
         operands = [*more, *[None] * (5 - len(more))]
         bias, lengths, initial, peepholes = operands[0], operands[1], operands[2:4], operands[4]
+        if any(a is not None and a.ndim != 3 for a in (x, w, r, *initial)):
+            raise EvaluationError("its operands and states have three axes")
         if options.get("layout"):
             x = np.swapaxes(x, 0, 1)
             initial = [None if s is None else np.swapaxes(s, 0, 1) for s in initial]

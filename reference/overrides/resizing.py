@@ -62,8 +62,7 @@ class Resize(OpRun):
             result = np.where(outside, options.get("extrapolation_value", 0.0), result)
         if x.dtype.kind in "iu":
             result = numpy_helper.saturate_cast(result, x.dtype)
-        with np.errstate(over="ignore"):  # a float that overflows is infinite, as in onnxruntime
-            result = result.astype(x.dtype)
+        result = result.astype(x.dtype)
         return (result,)
 
 

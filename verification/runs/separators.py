@@ -84,7 +84,7 @@ class Separators:
         exact: list[float] = []
         near: list[float] = []
         for number in self._reached():
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
                 value = np.asarray(number, np.float64).astype(dtype)
             if np.isfinite(value):
                 up, down = (float(_next(value, sign)) for sign in (1, -1))
@@ -227,5 +227,5 @@ def _next(value: NDArray[Any], sign: int) -> Any:
     """The next float of the same type, toward an infinity."""
     if value.dtype.kind != "f":  # numpy has no neighbours of the types of ml_dtypes
         return value
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return np.nextafter(value, np.asarray(sign * math.inf, value.dtype))

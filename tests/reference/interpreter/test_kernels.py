@@ -32,6 +32,17 @@ def test_results_are_arrays_of_the_type_the_schema_tells(text, inputs, outputs):
     assert_same(got, [np.asarray(output) for output in outputs])
 
 
+@table(
+    ("Cos", np.array([np.inf], np.float32), np.array([np.nan], np.float32)),
+    ("Log", np.array([0.0, -1.0]), np.array([-np.inf, np.nan])),
+    ("Exp", np.array([1000.0], np.float16), np.array([np.inf], np.float16)),
+    ("Mish", np.array([np.inf, np.nan], np.float32), np.array([np.inf, np.nan], np.float32)),
+)
+def test_infinities_and_nan_are_results_whatever_numpy_raises(op, operand, output):
+    with np.errstate(all="raise"):
+        assert_same(operator_kernel(node(f"y = {op} (a)"), OPSET)([operand]), [output])
+
+
 def test_one_kernel_serves_inputs_of_different_types():
     kernel = operator_kernel(node("y = Shape (a)"), OPSET)
     for dtype in (np.float32, np.int8, np.float32):

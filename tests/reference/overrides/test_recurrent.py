@@ -118,6 +118,9 @@ def test_refused_layers():
     source = model("RNN", ["x", "w", "r"], ["y", "last"], feed, attributes)
     with pytest.raises(EvaluationError, match="there is no activation 'Softmax'"):
         reference.run(source, feed)
+    source.graph.input[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(EvaluationError, match="its operands and states have three axes"):
+        reference.run(source, feed | {"x": np.zeros((1, 1), np.float32)})
 
 
 def test_without_peepholes_no_gate_sees_the_cell():
