@@ -73,8 +73,8 @@ def _require_no_module_here() -> None:
         foreign = file is not None and not Path(file).is_relative_to(path.absolute())
         if is_module and (name in sys.stdlib_module_names or foreign):
             raise BatchError(
-                f"'{path}' in the working folder has the name of a module, and workers of Python"
-                f" before 3.11 would run it; work in another folder"
+                f"'{path}' in the current folder has the name of a module, which workers of Python"
+                f" before 3.11 would import; run from another folder"
             )
 
 

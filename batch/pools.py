@@ -99,7 +99,7 @@ def pool_of(
                 backend = ray.NAME
                 stack.enter_context(ray.client(address))
             elif address is not None:
-                raise BatchError("an address is one of a cluster; name its kind, with --backend")
+                raise BatchError("an address needs a cluster; choose one with --backend")
             elif backend == LOCAL:
                 local.register()
             pool = Pool(backend, jobs, settings)

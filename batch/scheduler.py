@@ -146,7 +146,9 @@ def run_all(
     import joblib
 
     if jobs is not None and jobs < 1:
-        raise BatchError(f"jobs are how many models are worked on at once, 1 or more, not {jobs}")
+        raise BatchError(
+            f"jobs, the number of models in progress at once, must be 1 or more, not {jobs}"
+        )
     place = place_of(out)
     works = _Works()
     if isinstance(how, JobConfig):
@@ -312,8 +314,8 @@ def _alone(job: Job, pool: Pool, call: Callable[[Job], Any]) -> Done:
     except Exception as error:  # noqa: BLE001 - as above
         detail = " ".join(str(error).split()) or type(error).__name__
         message = (
-            "the process that worked on it died, twice; was it short of memory? Work on fewer"
-            f" models at once, with --jobs, or on this one on a larger machine ({detail})"
+            "its process died twice, perhaps for lack of memory; process fewer models at once with"
+            f" --jobs, or this one on a larger machine ({detail})"
         )
         return Done(failed(job, "worker died", message))
     else:

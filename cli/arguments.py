@@ -256,7 +256,7 @@ class ProofArguments:
             BadParameter: a proof is asked for, and none is to be tried.
         """
         if not self.verify and (self.prove or self.certificate is not None):
-            raise typer.BadParameter("a proof is asked for; leave out --no-verify")
+            raise typer.BadParameter("a proof needs verification; leave out --no-verify")
         if self.unproved == "keep" and (self.prove is False or not self.verify):
             unfit = "--no-verify" if not self.verify else "--no-prove"
             raise typer.BadParameter(f"--unproved keep needs a proof; leave out {unfit}")
@@ -279,7 +279,7 @@ def demanded(prove: bool | None, certificate: Path | None) -> bool | None:
         BadParameter: a certificate is asked for, and no proof is to be tried.
     """
     if certificate is not None and prove is False:
-        raise typer.BadParameter("--certificate is about a proof; leave out --no-prove")
+        raise typer.BadParameter("--certificate stores a proof; leave out --no-prove")
     return True if certificate is not None else prove
 
 

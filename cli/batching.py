@@ -163,18 +163,18 @@ def _require_for_many(session: Session, sources: Sequence[Path]) -> None:
         ("verbose", output.verbose),
     ):
         if value:
-            raise typer.BadParameter(f"--{name} is about one model; leave it out, or -o")
+            raise typer.BadParameter(f"--{name} applies to one model; leave it out, or -o")
     if parsing.STREAM in sources:
         raise typer.BadParameter("standard input holds one model; leave out -o, or name files")
     if output.link_data == "reference":
         raise typer.BadParameter(
-            "--link-data reference is about one model: those in another folder cannot refer to"
-            " their data; leave it out, or let the data be linked, with --link-data hard"
+            "--link-data reference applies to one model: a model in another folder cannot refer to"
+            " the data; leave it out, or link the data with --link-data hard"
         )
     out = many.out
     if isinstance(out, Path) and out.suffix == ".onnx" and not out.is_dir():
         raise typer.BadParameter(
-            f"-o names the folder of many results, and '{out}' looks like a model; for one"
+            f"-o names the folder for many results, and '{out}' looks like a model; for one"
             " model write IN OUT without -o"
         )
     if output.page is not None and many.backend != LOCAL:

@@ -163,7 +163,7 @@ def weakening(options: Options) -> dict[str, Any]:
 
 
 def _is_weakening(key: str, value: Any) -> bool:
-    """Test an option with its value; least sizes of dimensions are assumptions."""
+    """Test an option with its value; minimum sizes of dimensions are assumptions."""
     if key == "dim" and isinstance(value, dict):
         return any(str(size).startswith(">") for size in value.values())
     return key in _WEAKENING and ((weak := _WEAKENING[key]) is None or value in weak)

@@ -108,7 +108,7 @@ def _named_number(what: str, example: str) -> Callable[[str], Given]:
 
 
 def dimension(text: str) -> Given:
-    """Parse --dim: a size, or a least one."""
+    """Parse --dim: a size, or a minimum."""
     name, value = _parts(text, "T=6 or 'T>=1'")
     # The text is parted at its first =, so that T>=1 leaves the > with the name.
     is_least = name.endswith(">") or value.startswith(">=")

@@ -86,7 +86,7 @@ def _require_apart(options: Mapping[str, Any]) -> None:
         )
     if options.get("target") == STREAM and options.get("link_data") is not None:
         raise typer.BadParameter(
-            "--link-data is for a file; on standard output a model has its data within it"
+            "--link-data needs a file; on standard output a model contains its data"
         )
     if options.get("before") == STREAM == options.get("after"):
         raise typer.BadParameter("A and B cannot both come from standard input; name a file")
@@ -159,5 +159,5 @@ def write_model(
     except OSError as error:
         terminal.silence(stream)
         raise SaveError(
-            f"cannot write to standard output: {error.strerror or error}; the model is not there"
+            f"cannot write to standard output: {error.strerror or error}; the model was not written"
         ) from error

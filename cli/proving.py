@@ -39,7 +39,7 @@ def prove(
         **choice("NOTION", "bits", "values", "reals"),
     ),
     assignments: list[Given] | None = repeatable(
-        "Bind an input to a value: the claim is about that value. B may lack the input."
+        "Bind an input to a value: the claim holds for that value. B may lack the input."
         " Repeatable. Values are JSON (16000, true, [1, 2]) or @file.npy.",
         "--set",
         metavar="NAME=VALUE",
@@ -47,7 +47,7 @@ def prove(
     ),
     sizes: list[Given] | None = repeatable(
         "Without a proof for every size, prove equality for this size of a named dimension, or for"
-        " sizes from a least one on: 'NAME>=D'. Repeatable.",
+        " sizes from a minimum on: 'NAME>=D'. Repeatable.",
         "--dim",
         metavar="NAME=D",
         parser=dimension,
@@ -92,7 +92,7 @@ def prove(
     is_narrow = shapes or any(isinstance(size, int) for size in dims.values())
     if certificate is not None and (is_narrow or by_position):
         raise typer.BadParameter(
-            "a certificate is about every size, or every one from a least one on, by name; leave"
+            "a certificate is about every size, or every one from a minimum on, by name; leave"
             " out --dim NAME=D, --shape and --by-position"
         )
     interrupts.raise_from_now_on()

@@ -95,7 +95,7 @@ class Session:
         """
         target = self.table.target()
         if self.whole_target and target is None:
-            raise typer.BadParameter("--require-target is about a target; name one with --target")
+            raise typer.BadParameter("--require-target needs a target; name one with --target")
         if self.stage == "converting" and self.table["opset"] is None and target is None:
             raise typer.BadParameter("name a destination: --opset N, or --target NAME")
         if self.table["opset"] is not None:

@@ -144,7 +144,7 @@ def _pass_object(item: Any) -> Pass:
 
         return step(item)
     raise PassOptionError(
-        "passes are text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
+        "passes must be text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
         f" them, not {item!r}"
     )
 

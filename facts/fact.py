@@ -209,7 +209,7 @@ class Symbols:
     """Makes symbols for sizes that have no name, and reads dimensions back from their text.
 
     Args:
-        minima: the least sizes of some names.
+        minima: the minimum sizes of some names.
 
     Attributes:
         made: how many symbols without a name there are so far.

@@ -1,4 +1,4 @@
-"""Sizes of named dimensions: numbers for the shapes of inputs, and least sizes."""
+"""Sizes of named dimensions: numbers for the shapes of inputs, and minimum sizes."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from ..ir.errors import BindingError
 
 Shapes = Mapping[str, Sequence[int | None]]
 Dims = Mapping[str, int | str]
-"""Sizes by name: a number, or a text such as ">=1" for a least size."""
+"""Sizes by name: a number, or a text such as ">=1" for a minimum size."""
 Minima = Mapping[str, int]
 """Least sizes by name, which a caller assumes."""
 
@@ -25,7 +25,7 @@ def inputs_of(model: ModelSource) -> list[Value]:
 
 
 def minima_of(dims: Dims) -> Minima:
-    """The least sizes among sizes of named dimensions; 0 says nothing.
+    """The minimum sizes among sizes of named dimensions; 0 says nothing.
 
     Raises:
         BindingError: what is given is no size.
@@ -74,11 +74,11 @@ def with_dimensions(inputs: Iterable[Value], shapes: Shapes, dims: Dims) -> Shap
 
 def _check_sizes(sizes: Any) -> None:
     if not isinstance(sizes, Mapping):
-        raise BindingError(f'dims are a mapping by name, such as {{"T": 6}}, not {sizes!r}')
+        raise BindingError(f'dims must be a mapping by name, such as {{"T": 6}}, not {sizes!r}')
     for symbol, size in sizes.items():
         if not is_size(size) and not (isinstance(size, str) and _LEAST.fullmatch(size)):
-            expected = "a size, such as 6, or a least one, such as '>=1'"
-            raise BindingError(f"dims: '{symbol}' has {expected}, not {size!r}")
+            expected = "a size, such as 6, or a minimum, such as '>=1'"
+            raise BindingError(f"dims: '{symbol}' must be {expected}, not {size!r}")
 
 
 def is_size(size: Any) -> bool:

@@ -44,7 +44,7 @@ def as_onnx_ir_pass(
         passes: as for `straightline.transform`.
         values: values of inputs, which leave the signature.
         shapes: shapes of inputs.
-        dims: sizes of named dimensions; `{"N": ">=1"}` assumes a least size.
+        dims: sizes of named dimensions; `{"N": ">=1"}` assumes a minimum size.
         assume_max: the most iterations of Loops that you vouch for.
         assume: the branches of Ifs that you vouch for.
         freeze_initializers: take inputs that have a default as constants.

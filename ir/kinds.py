@@ -95,7 +95,7 @@ def require_kinds(arguments: Mapping[str, Any], annotations: Mapping[str, str]) 
         value = arguments.get(name)
         is_default = value is None and (annotation.endswith("None") or name not in arguments)
         if fits is not None and not (is_default or fits(value)):
-            raise KindError(f"{name} is {words}, not {_short(value)}")
+            raise KindError(f"{name} must be {words}, not {_short(value)}")
 
 
 def paths(name: str, values: Iterable[Any]) -> set[Path]:
@@ -109,7 +109,7 @@ def paths(name: str, values: Iterable[Any]) -> set[Path]:
             raise TypeError(values)
         return {Path(each) for each in values}
     except TypeError as error:
-        raise KindError(f"{name} is a list of paths, not {_short(values)}") from error
+        raise KindError(f"{name} must be a list of paths, not {_short(values)}") from error
 
 
 def _short(value: object) -> str:
@@ -128,4 +128,4 @@ def _text(function: str, name: str, kind: Kind, value: object) -> str:
     classes = _classes(kind)
     names = [each.__name__ for each in (classes if isinstance(classes, tuple) else (classes,))]
     kinds = " or ".join(names or [str(kind)])
-    return f"{function}: '{name}' is of kind {kinds}, not {type(value).__name__}"
+    return f"{function}: '{name}' must be {kinds}, not {type(value).__name__}"

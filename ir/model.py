@@ -29,7 +29,7 @@ class Model:
         data_files: the files of its external data at load time.
         was_unsorted: nodes of the file stand before what they read; they are written in order.
         settled: functions are final: `roots` and `graphs` leave them out.
-        minima: the least sizes of named dimensions that a caller assumes.
+        minima: the minimum sizes of named dimensions that a caller assumes.
 
     Examples:
         >>> import straightline as sl

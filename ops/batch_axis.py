@@ -134,8 +134,8 @@ def reshaped(batch: Batch, value: Value, sizes: Sequence[Size]) -> Value:
         return batch.emit.add("Reshape", [value, target], batch.label())
     if batch.emit.opset < ALLOWZERO:
         raise Unbatchable(
-            f"makes axes that may be empty, which Reshape cannot before opset {ALLOWZERO}; convert"
-            " to it first"
+            f"makes axes that may be empty, which Reshape supports from opset {ALLOWZERO} on;"
+            " convert to it first"
         )
     return batch.emit.add("Reshape", [value, target], batch.label(), allowzero=1)
 

@@ -457,7 +457,7 @@ _TABLE = (
         ("Reshape",),
         copies_size,
         "a 0 copies the size of the operand",
-        "a Concat of one computed size and constants is taken for -1 and these, by an optimization",
+        "an optimization reads a Concat of one computed size and constants as -1 and the constants",
         "onnxruntime read the shape of {} as it is",
     ),
     Departure(

@@ -184,10 +184,10 @@ OPTIONS = (
         " size: the model accepts others as before, and its results hold for these.",
         ALL,
         flag="--dim",
-        help="Fix a named dimension over all inputs, or assume a least size: 'NAME>=D'."
+        help="Fix a named dimension over all inputs, or assume a minimum size: 'NAME>=D'."
         " Repeatable.",
         page="fix a named dimension (`dim_param`), such as `T=6`, over all inputs;"
-        " `'N>=1'` assumes a least size, see [known"
+        " `'N>=1'` assumes a minimum size, see [known"
         " inputs](problems/known-inputs.md#an-if-for-empty-batches)",
         commands=ANY,
         metavar="NAME=D",

@@ -55,7 +55,7 @@ def read_feeds(feeds: Given, model: onnx.ModelProto, bound: Mapping[str, Any]) -
     for sample in samples:
         if not isinstance(sample, Mapping):
             raise FeedError(
-                "feeds are a mapping of input names to values, several of them, or a path, not"
+                "feeds must be a mapping of input names to values, several of them, or a path, not"
                 f" {sample!r}"
             )
     if not samples:
@@ -81,7 +81,7 @@ def check_feeds(values: Mapping[str, Any], model: onnx.ModelProto, partial: bool
         FeedError: a name, type or shape does not fit, or an input lacks.
     """
     if not isinstance(values, Mapping):
-        raise FeedError(f"values are a mapping of input names to values, not {values!r}")
+        raise FeedError(f"values must be a mapping of input names to values, not {values!r}")
     types = {info.name: info.type for info in model.graph.input}
     unknown = [name for name in values if name not in types]
     if unknown:

@@ -66,7 +66,7 @@ _IR_VERSION = Message(
 _OPSET = Message("opset", "opset {before} became {after}, which {target} reads{changes}")
 _OUTPUT_IS_INPUT = Message(
     "output-is-input",
-    "{target} supports only outputs of nodes; it is also an input, and an output keeps its name",
+    "{target} supports only node outputs; this output is also an input, and must keep its name",
 )
 _UNREAD_OPSET = Message("opset-not-read", "{target} reads opsets {opsets}: {cause}")
 _CONVERSION = 4
@@ -240,7 +240,7 @@ class FitTarget(Pass):
     def _as_it_is(self, model: Model) -> FitResult:
         """Return a model with training information, which names its values, as it is."""
         untaken, opset = Legality(self.target, model).unsupported(), model.opset()
-        stays = "the model has training information, and stays as it is for that"
+        stays = "the model has training information, so it is not changed"
         stuck = None if opset in self.target.opsets else ConversionError(stays)
         return FitResult(
             model, opset, {n: f"{why}; {stays}" for n, why in untaken.items()}, stuck=stuck

@@ -91,5 +91,5 @@ def target_of(given: Any) -> Target:
     if isinstance(given, str):
         return find(given)
     raise TargetError(
-        f"a target is a name such as 'onnx2torch', the path of a file, or a Target, not {given!r}"
+        f"a target must be a name such as 'onnx2torch', a path or a Target, not {given!r}"
     )

@@ -69,8 +69,8 @@ _REPAIRS = (
         *("known_declarations", drop_open_declarations),
         Message(
             "declarations-dropped",
-            "{count} declared types with open sizes were dropped, as {target} refuses numbers in"
-            " the place of names",
+            "{count} declared types with open sizes were dropped, as {target} refuses numbers where"
+            " names are declared",
         ),
     ),
 )

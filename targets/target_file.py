@@ -248,7 +248,7 @@ class _Reader:
         """Check and parse the limits of rank and types, of one form or of all."""
         rank = table.get("max_rank")
         if rank is not None and rank < 0:
-            self._fail(f"{at}max_rank", f"a rank is 0 or more, not {rank}")
+            self._fail(f"{at}max_rank", f"a rank must be 0 or more, not {rank}")
         for key in ("element_types", "lacks_element_types"):
             for name in table.get(key, ()):
                 self._require_type(at + key, name)

@@ -49,7 +49,7 @@ _CHECKED = {"format", "version", "verdict", "equality", "before", "after", "boun
 _OPEN = frozenset(("Attention",))
 """Operators of ONNX that are their functions over the reals: no rule is about them."""
 _MINIMA = "minima"
-"""Key for least sizes that the prover assumes, where it assumes any. The check does without."""
+"""Key for minimum sizes that the prover assumes, where it assumes any. The check does without."""
 
 
 class Acceptance(NamedTuple):

@@ -28,7 +28,7 @@ _MOST_ELEMENTS = 8
 
 Sizes = Mapping[str, Sequence["int | None"]]
 Decide = Callable[[dict[str, Any], Sizes, Minima], Proof]
-"""Function that proves two models with further bound inputs, for some sizes or least sizes only."""
+"""Function that proves two models with further bound inputs, for some or minimum sizes only."""
 
 
 @record(frozen=True)

@@ -79,7 +79,7 @@ def prove(
             the reals only are not refuted by an input on which rounding tells them apart.
         sample_shapes: shapes of inputs, None for a dimension of any size. Without a proof for every
             size, the claim is about inputs of these shapes, and so are the random ones.
-        dims: the same as sizes of named dimensions: `{"T": 6}`, or as least sizes: `{"T": ">=1"}`.
+        dims: the same as sizes of named dimensions: `{"T": 6}`, or as minima: `{"T": ">=1"}`.
         timeout: seconds that each run of the search may take.
         by_position: let inputs and outputs correspond by position instead of by name.
         replay: let the checker of certificates replay the proof: `unreplayed` is the reason why it
@@ -195,7 +195,7 @@ def verify(
         seed: the seed of random inputs.
         sample_shapes: shapes of random inputs, None for a dimension of any size: `{"x": (1, 512)}`.
             Without them sizes grow until the original runs.
-        dims: sizes of named dimensions of random inputs: `{"T": 6}`. A least size, `{"T": ">=1"}`,
+        dims: sizes of named dimensions of random inputs: `{"T": 6}`. A minimum, `{"T": ">=1"}`,
             is also an assumption of the proof.
         timeout: limit in seconds for loading one model or running it once, 60 by default. After a
             timeout of the original nothing else is tried.
@@ -406,7 +406,7 @@ def _require_inputs(model: ModelSource, *tables: Mapping[str, Any] | None) -> No
 def with_sample_shapes(
     model: ModelSource, options: VerifyOptions, bound: Collection[str] = ()
 ) -> VerifyOptions:
-    """Return options with sizes of named dimensions in sample shapes, or as least sizes.
+    """Return options with sizes of named dimensions in sample shapes, or as minimum sizes.
 
     Raises:
         SampleShapeError: there is no such input, its type differs, or it is not random.
@@ -441,7 +441,7 @@ def _combine(verdict: Verdict, proof: Proof, options: VerifyOptions) -> Verdict:
         reason = proved_text(proof)
         return dataclasses.replace(verdict, status="equal", reason=reason, notes=notes)
     if verdict.status == "different" and proof.proved:
-        reason = f"a proof says equal, a run not: {verdict.reason}"
+        reason = f"a proof says equal, a run says different: {verdict.reason}"
         notes = (_CONTRADICTION, *verdict.notes)
         return dataclasses.replace(verdict, status="contradictory", reason=reason, notes=notes)
     if verdict.status == "different":

@@ -89,7 +89,7 @@ def check_whole_number(name: str, value: object) -> None:
         ConversionError: it is not an integer.
     """
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ConversionError(f"{name} is a whole number, not {value!r}")
+        raise ConversionError(f"{name} must be a whole number, not {value!r}")
 
 
 def _check_range(model: Model, target: int) -> None:

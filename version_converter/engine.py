@@ -78,7 +78,7 @@ class Engine:
                 progress(what, abs(version - first), abs(target - first))
             if nodes:
                 _log.debug(
-                    "%s: opset %d to %d, %d nodes to look at", root, version, step, len(nodes)
+                    "%s: opset %d to %d, %d nodes to examine", root, version, step, len(nodes)
                 )
                 self._step(root, version, step, worklist, nodes)
                 worklist.types = self.types

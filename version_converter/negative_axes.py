@@ -50,5 +50,5 @@ def count_from_the_front(draft: NodeDraft) -> None:
         rank += len(values)
     counted = [v + rank if v < 0 and v != axis.at_rest else v for v in values]
     if min(v for v in counted if v != axis.at_rest) < 0:
-        draft.refuse(f"{axis.attribute} = {value} has none of the {rank} axes that there are")
+        draft.refuse(f"{axis.attribute} = {value} is out of range for {rank} axes")
     draft.set(axis.attribute, counted if isinstance(value, list) else counted[0])

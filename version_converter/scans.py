@@ -81,8 +81,8 @@ def _immovable(value: Value, axis: int, rank: int | None) -> str | None:
     """The obstacle to moving an axis of a scan input or output to the front."""
     if rank is None and axis:
         return (
-            f"opset 8 scans the first axis alone, and to bring axis {axis} of '{value.name}'"
-            " there its rank must be known; declare its shape"
+            f"opset 8 scans only the first axis, and moving axis {axis} of '{value.name}' there"
+            " needs its rank; declare its shape"
         )
     if rank is not None and not -rank <= axis < rank:
         return f"'{value.name}' has rank {rank} and no axis {axis}"

@@ -236,7 +236,7 @@ class Speculation:
         """The reason not to analyse a call; "" where there is none."""
         if self._calls > _MOST_CALLS:
             # A function runs once for each path to it, exponentially many.
-            more = f"more often than {allowed('speculated_calls')}"
+            more = f"more than {allowed('speculated_calls')}"
         elif self._depth >= _DEEPEST:
             more = f"deeper in each other than {allowed('call_depth')}"
         else:

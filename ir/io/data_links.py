@@ -66,14 +66,14 @@ def require_linkable(files: Iterable[Path], target: Target, how: str) -> None:
         where = f"cannot write '{target.path}': its data lies in '{file}',"
         if how == "reference" and not file.is_relative_to(target.folder):
             raise SaveError(
-                f"{where} and a model can refer to nothing outside its folder; write it into"
-                f" '{file.parent}', or let the data be linked, with {by('--link-data hard')}, or"
-                " copied, without that option"
+                f"{where} and a model cannot refer to a file outside its folder; write it into"
+                f" '{file.parent}', link the data with {by('--link-data hard')}, or copy it by"
+                " leaving out that option"
             )
         if how == "hard" and file.exists() and file.stat().st_dev != target.folder.stat().st_dev:
             raise SaveError(
-                f"{where} on another file system, and no link leads there; have it copied, without"
-                f" {by('--link-data hard')}"
+                f"{where} on another file system, where no hard link can lead; copy it by leaving"
+                f" out {by('--link-data hard')}"
             )
 
 
@@ -84,4 +84,4 @@ def require_way(how: str) -> None:
         SaveError: there is no such way.
     """
     if how not in WAYS:
-        raise SaveError(f"link_data is {' or '.join(map(repr, WAYS))}, not {how!r}")
+        raise SaveError(f"link_data must be {' or '.join(map(repr, WAYS))}, not {how!r}")

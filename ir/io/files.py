@@ -117,8 +117,8 @@ def _link_beside(path: Path, file: Path) -> Path:
         os.link(file, temporary)
     except OSError as error:
         raise SaveError(
-            f"'{file}' cannot be linked into '{path.parent}': {reason(error)}; have it copied,"
-            f" without {by('--link-data hard')}"
+            f"'{file}' cannot be linked into '{path.parent}': {reason(error)}; copy it by"
+            f" leaving out {by('--link-data hard')}"
         ) from error
     return temporary
 

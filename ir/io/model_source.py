@@ -100,7 +100,9 @@ def read(source: ModelSource, max_bytes: int = TWO_GB) -> ModelSource:
     if isinstance(source, str | os.PathLike):
         # A file that has such a name is still a file.
         if isinstance(source, str) and "=>" in source and not os.path.exists(source):
-            raise LoadError("a model is a path, not ONNX text; pass onnx.parser.parse_model(text)")
+            raise LoadError(
+                "a model must be a path, not ONNX text; pass onnx.parser.parse_model(text)"
+            )
         return read_file(source, max_bytes)
     source = read_open(source, max_bytes)
     model: ModelSource = source if isinstance(source, ModelFile) else _unwrap(source)
@@ -259,9 +261,9 @@ def to_proto(source: ModelSource) -> onnx.ModelProto:
     if isinstance(source, ModelFile):
         return source.proto
     raise LoadError(
-        "a model is a path, a file object, bytes, onnx.ModelProto, onnx_ir.Model or"
-        " straightline.ir.Model, or what"
-        f" torch.onnx.export or onnxscript's @script give, not {type(source).__name__}"
+        "a model must be a path, a file object, bytes, onnx.ModelProto, onnx_ir.Model,"
+        " straightline.ir.Model, or a result of torch.onnx.export or onnxscript's @script,"
+        f" not {type(source).__name__}"
     )
 
 

@@ -109,8 +109,8 @@ def step(foreign: Any, name: str | None = None) -> Pass:
     call = _call_of(foreign)
     if call is None:
         raise PassOptionError(
-            "a foreign step is a pass of onnx_ir, rewrite rules of onnxscript, or a function of an"
-            f" onnx_ir.Model, not {foreign!r}"
+            "a foreign step must be a pass of onnx_ir, rewrite rules of onnxscript, or a function"
+            f" of an onnx_ir.Model, not {foreign!r}"
         )
     return ForeignPass(call=call, name=name or _name_of(foreign))
 

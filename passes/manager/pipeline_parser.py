@@ -380,13 +380,13 @@ def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
     if type_ is bool or bool in choices:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
-        raise PassOptionError(f"{kind.name}: {name} is true or false, not '{value}'")
+        raise PassOptionError(f"{kind.name}: {name} must be true or false, not '{value}'")
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
+        raise PassOptionError(f"{kind.name}: {name} must be a number, not '{value}'") from error
     if isinstance(value, float) and number != value:
-        raise PassOptionError(f"{kind.name}: {name} is a whole number, not {value}")
+        raise PassOptionError(f"{kind.name}: {name} must be a whole number, not {value}")
     if number < 0:
         raise PassOptionError(f"{kind.name}: {name} cannot be negative, but is {number}")
     return number
@@ -396,4 +396,4 @@ def _float(kind: type[Pass], name: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise PassOptionError(f"{kind.name}: {name} is a number, not '{value}'") from error
+        raise PassOptionError(f"{kind.name}: {name} must be a number, not '{value}'") from error

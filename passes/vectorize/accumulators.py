@@ -297,7 +297,9 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
 
 def _require_split(elem_type: int, label: str) -> None:
     if elem_type not in _SPLIT:
-        raise Unbatchable(f"makes a sequence '{label}' of a type that SplitToSequence lacks")
+        raise Unbatchable(
+            f"makes a sequence '{label}' of a type that SplitToSequence does not support"
+        )
 
 
 class FinalValue:
@@ -384,7 +386,7 @@ class FinalValue:
         for value in self._write.earlier:
             other = self._operand(value)
             if other.fact.shape != self._shape:
-                raise Unbatchable(f"collects '{value.name}', of other sizes than others")
+                raise Unbatchable(f"collects '{value.name}', whose sizes differ from the others")
             each.append(self._feeding.every(other, value.name))
         parts = [self._emit.unsqueeze(part, 1, "part") for part in (*each, rows)]
         joined = self._emit.concat(parts, 1, "parts")
@@ -419,7 +421,7 @@ class FinalValue:
 
     def _require_empty(self, initial: Value) -> None:
         if self._feeding.inference.fact(initial).count != 0:
-            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty before")
+            raise Unbatchable(f"adds to the sequence '{initial.name}', which is not empty at first")
 
     def _first_rows(self, node: Node) -> list[Value]:
         """Emit the operands of a SequenceConstruct as rows."""

@@ -184,7 +184,9 @@ class Evaluator:
         input is missing, an input is unknown or of the wrong type, or an operator fails.
         """
         if not isinstance(feeds, Mapping):
-            raise EvaluationError(f"feeds is a mapping of input names to values, not {feeds!r}")
+            raise EvaluationError(
+                f"feeds must be a mapping of input names to values, not {feeds!r}"
+            )
         for name in feeds:
             if name not in self._types:
                 raise InputNameError(no_input(name, self.input_names))

@@ -31,7 +31,7 @@ def subtract_and_multiply(draft: NodeDraft) -> Results:
     """The difference from the offsets, times the scales."""
     offset, scale = numbers(draft, "offset"), numbers(draft, "scale")
     if not offset.size or offset.size != scale.size:
-        draft.refuse("it has not as many offsets as scales")
+        draft.refuse("its offsets and scales differ in number")
     if offset.size > 1 and draft.required_rank("a scale for each column") not in (1, 2):
         draft.refuse("its scales belong to no axis")
     is_double = draft.required_elem_type(0, "arithmetic") == TensorProto.DOUBLE

@@ -24,7 +24,7 @@ def gather_by_key(draft: NodeDraft) -> Results:
     require_comparisons(draft)
     _require_distinct(draft, keys)
     if len(values) != len(keys):
-        draft.refuse("it has not as many keys as values")
+        draft.refuse("its keys and values differ in number")
     if draft.required_dtype(0, "its keys") != keys.dtype:
         draft.refuse("its keys are of another type than its input")
     # The default stands at place 0, the sum of the places where no key is equal.

@@ -87,7 +87,7 @@ def test_a_folder_with_the_name_of_a_module_is_refused_where_python_would_run_it
     Path("mine.py").touch()
     _require_no_module_here()
     Path("numpy.py").touch()
-    with pytest.raises(BatchError, match=r"'numpy.py' in the working folder has the name"):
+    with pytest.raises(BatchError, match=r"'numpy.py' in the current folder has the name"):
         _require_no_module_here()
     Path("numpy.py").unlink()
     Path("queue").mkdir()

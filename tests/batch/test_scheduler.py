@@ -130,7 +130,7 @@ def test_a_process_that_dies_is_a_failure_of_one_model(folder, jobs):
     assert [record.name for record in records] == NAMES
     assert [record.name for record in records if not record.ok] == ["b.onnx"]
     assert records[1].problem == "worker died"
-    assert "died, twice" in records[1].messages[0]
+    assert "its process died twice" in records[1].messages[0]
     assert "b.onnx" not in files() and len(files()) == 5
 
 
@@ -191,7 +191,7 @@ def test_progress_is_told():
     assert told == [(number, 5) for number in range(6)]
 
 
-@table(({"jobs": 0}, "1 or more, not 0"), ({"address": "tcp://x"}, "one of a cluster"))
+@table(({"jobs": 0}, "1 or more, not 0"), ({"address": "tcp://x"}, "needs a cluster"))
 def test_options_that_do_not_fit(options, message):
     with pytest.raises(BatchError, match=message):
         batch.run("models", "out", **options)

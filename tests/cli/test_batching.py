@@ -94,9 +94,9 @@ def test_a_configuration_file_decides_for_each_model():
     (["models/a.onnx", "x.onnx", "--backend", "dask"], "--backend is for many models"),
     (["-", "-o", "out"], "standard input holds one model"),
     (["models", "-o", "out", "--address", "tcp://x:1"], "choose one with --backend"),
-    (["models", "-o", "out", "--certificate", "c"], "--certificate is about one model"),
+    (["models", "-o", "out", "--certificate", "c"], "--certificate applies to one model"),
     (["models", "-o", "out", "--report", "c", "--backend", "dask"], "needs --backend local"),
-    (["models", "-o", "out", "-v"], "--verbose is about one model"),
+    (["models", "-o", "out", "-v"], "--verbose applies to one model"),
 )
 def test_wrong_usage(arguments, message):
     _, told = run("rewrite", *arguments, code=2)

@@ -98,7 +98,7 @@ WRONG = {
     "--target tensort": "--target tensort: there is no target 'tensort'; did you mean 'tensorrt'?",
     "--backend das": "--backend das: did you mean 'dask'? there are 'loky', 'dask', 'ray'",
     "--set a=1 --set a=2": "--set 'a' occurs twice",
-    "--prove --no-verify": "a proof is asked for; leave out --no-verify",
+    "--prove --no-verify": "a proof needs verification; leave out --no-verify",
 }
 
 

@@ -249,9 +249,9 @@ def test_data_is_shared_where_that_is_asked_for(folder, command):
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "outside its folder" in refused.stderr and refused.stderr.count("\n") == 1
     refused = run(command, source, "-", "--link-data", "hard")
-    assert refused.exit_code == 2 and "--link-data is for a file" in refused.stderr
+    assert refused.exit_code == 2 and "--link-data needs a file" in refused.stderr
     refused = run(command, source, "-o", "many", "--link-data", "reference")
-    assert refused.exit_code == 2 and "is about one model" in refused.stderr
+    assert refused.exit_code == 2 and "applies to one model" in refused.stderr
     assert contents(folder) == before
 
 

@@ -5,7 +5,9 @@ import pytest
 import typer.main
 from commands import assert_refused, write
 from output_schemas import assert_described
+from straightline.batch import Record
 from straightline.cli import commands
+from straightline.cli.exit_codes import NOT_REPLAYED
 from straightline.cli.schema import output_schema, schema_of
 from straightline.passes.costs import calibrate as calibration
 from straightline.passes.costs.table import cost_table
@@ -74,3 +76,9 @@ def test_others_are_run_by_their_own_tests():
     """`run_here` holds each document that any test prints to its schema."""
     others = {"check", "check-certificate", "reduce"}
     assert {*WITH_JSON} - {words[0] for words in DOCUMENTS} == others
+
+
+def test_a_record_of_a_proof_without_replay():
+    record = Record("a", "a.onnx", "b.onnx", "written", outputs=NOT_REPLAYED)
+    row = json.dumps({**record.to_dict(), "config": None, "exit": 6})
+    assert_described(["rewrite"], row)

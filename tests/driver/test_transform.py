@@ -175,7 +175,7 @@ def test_arguments_of_the_wrong_kind_are_named(arguments, words, model):
 
 @table(
     ({"bogus": 1}, "verify has no option 'bogus'; its options: 'prove', 'feeds', .*'timeout'"),
-    (5, "verify is 'proof', True, False or .*, not 5"),
+    (5, "verify must be 'proof', True, False or .*, not 5"),
     ({"samples": "many"}, "samples is 'many'"),
 )
 def test_options_of_the_verification_are_checked(verify, words, model):

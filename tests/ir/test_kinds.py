@@ -49,10 +49,10 @@ def test_an_argument_of_the_wrong_kind_is_an_error_of_ours(name, function):
 
 
 @table(
-    (lambda: sl.ir.save(5, "x.onnx"), "save: 'model' is of kind Model or ModelProto, not int"),
-    (lambda: sl.save("x.onnx", "y.onnx"), "'model' is of kind Model or ModelProto, not str"),
-    (lambda: sl.ir.parse(text=5), "parse: 'text' is of kind str, not int"),
-    (lambda: sl.report.page(None), "page: 'report' is of kind Report, not NoneType"),
+    (lambda: sl.ir.save(5, "x.onnx"), "save: 'model' must be Model or ModelProto, not int"),
+    (lambda: sl.save("x.onnx", "y.onnx"), "'model' must be Model or ModelProto, not str"),
+    (lambda: sl.ir.parse(text=5), "parse: 'text' must be str, not int"),
+    (lambda: sl.report.page(None), "page: 'report' must be Report, not NoneType"),
 )
 def test_the_error_names_the_argument_and_its_kind(call, text):
     with pytest.raises(sl.KindError, match=text) as caught:
@@ -98,12 +98,15 @@ def test_a_keyword_of_the_wrong_kind_is_an_error_of_ours(call, keyword):
 
 
 @table(
-    (lambda: sl.transform(MODEL, on_progress=3), "on_progress is a function of stage, .*, not 3"),
-    (lambda: sl.prove(MODEL, MODEL, search="no"), "search is True or False, not 'no'"),
-    (lambda: sl.rewrite(MODEL, assume=["loop"]), r"assume is a mapping .*, not \['loop'\]"),
-    (lambda: sl.inspect(MODEL, base_dir=3), "base_dir is the path of a folder, not 3"),
-    (lambda: sl.save(MODEL, "x", keep="abc"), "keep is a list of paths, not 'abc'"),
-    (lambda: sl.reference.run(MODEL, {}, operators=[int]), "operators is a list of classes"),
+    (
+        lambda: sl.transform(MODEL, on_progress=3),
+        "on_progress must be a function of stage, .*, not 3",
+    ),
+    (lambda: sl.prove(MODEL, MODEL, search="no"), "search must be True or False, not 'no'"),
+    (lambda: sl.rewrite(MODEL, assume=["loop"]), r"assume must be a mapping .*, not \['loop'\]"),
+    (lambda: sl.inspect(MODEL, base_dir=3), "base_dir must be the path of a folder, not 3"),
+    (lambda: sl.save(MODEL, "x", keep="abc"), "keep must be a list of paths, not 'abc'"),
+    (lambda: sl.reference.run(MODEL, {}, operators=[int]), "operators must be a list of classes"),
 )
 def test_a_keyword_of_the_wrong_kind_is_named(call, text):
     with pytest.raises(sl.KindError, match=text):

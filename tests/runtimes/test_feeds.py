@@ -123,7 +123,7 @@ def test_partial_feeds_may_leave_inputs_out():
 
 @pytest.mark.parametrize("feeds", [5, [5], [{"n": 1}, "a"]])
 def test_feeds_of_the_wrong_kind_are_refused(feeds):
-    with pytest.raises(FeedError, match="feeds are a mapping of input names to values"):
+    with pytest.raises(FeedError, match="feeds must be a mapping of input names to values"):
         read_feeds(feeds, TWO, {})
 
 

@@ -156,7 +156,7 @@ def test_a_model_with_training_information_stays_and_says_so():
     assert not sl.transform(model, target=lacking(), verify=False).untaken
     for target in (lacking("Neg"), lacking(opsets=(18, 20))):
         (left,) = sl.transform(model, target=target, verify=False).untaken
-        assert "the model has training information, and stays as it is" in left.reason
+        assert "the model has training information, so it is not changed" in left.reason
 
 
 def test_a_target_is_given_to_rewrite_inspect_and_transform_alike(tmp_path):

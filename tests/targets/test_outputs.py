@@ -61,7 +61,7 @@ def test_an_input_that_is_given_out_cannot_be():
     outcome = fitted(text, lacking(own_outputs=True), {"x": X[0, :2]}, passes=())
     (left,) = outcome.untaken
     assert (left.op_type, left.path) == ("Output", "x") and not outcome.changed
-    told = "npu supports only outputs of nodes; it is also an input, and an output keeps its name"
+    told = "npu supports only node outputs; this output is also an input, and must keep its name"
     assert left.reason == told
     assert not fitted(text, lacking(), {"x": X[0, :2]}, passes=()).untaken
 

@@ -50,7 +50,7 @@ def test_a_target_is_a_name_a_path_or_itself(tmp_path):
 @table(
     ("openvin", "there is no target 'openvin'; did you mean 'openvino'?"),
     ("none.toml", "cannot read the target 'none.toml': No such file"),
-    (3, "a target is a name such as 'onnx2torch', the path of a file, or a Target, not 3"),
+    (3, "a target must be a name such as 'onnx2torch', a path or a Target, not 3"),
 )
 def test_unknown_targets(given, told):
     with pytest.raises(TargetError, match=re.escape(told)):

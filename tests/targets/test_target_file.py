@@ -73,7 +73,7 @@ def test_a_target_may_say_what_it_lacks_instead(tmp_path):
     (LEAST.replace("[]", '["Add to 9"]') + SOURCE, "lacks: 'Add to 9': write opsets as in"),
     (LEAST + 'element_types = ["half"]\n' + SOURCE, "element_types: there is no type 'half'"),
     (LEAST + 'inner = ["Conv"]\n' + SOURCE, "inner: write own_outputs = true with it"),
-    (LEAST + "max_rank = -1\n" + SOURCE, "max_rank: a rank is 0 or more"),
+    (LEAST + "max_rank = -1\n" + SOURCE, "max_rank: a rank must be 0 or more"),
     (LEAST + SOURCE.replace("2026-01-01", '"today"'), "source.date: write a date"),
     (LEAST + SOURCE + "by = 1\n", "source.by: there is no such key"),
     (LEAST + SOURCE + "[forms]\nResize = 1\n", "forms.Resize: write a table"),

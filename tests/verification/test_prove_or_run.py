@@ -206,7 +206,9 @@ def test_a_run_overrides_a_proof(monkeypatch):
     )
     verdict = sl.verify(model(LOOP), model(TWICE), samples=1)
     assert verdict.status == "contradictory" and verdict.differs and not verdict.proved
-    assert verdict.reason.startswith("a proof says equal, a run not: the rewrite differs in")
+    assert verdict.reason.startswith(
+        "a proof says equal, a run says different: the rewrite differs in"
+    )
     assert "please report it" in verdict.notes[0]
     assert verdict.to_dict()["status"] == "contradictory"
 

@@ -171,7 +171,7 @@ def test_an_unknown_rank_is_refused():
     model = ir.parse(text)
     (_, node) = model.graph.nodes()
     obstacle = Crossing(model, 9, ShapeInference(model)).obstacle(node)
-    assert "to bring axis 1 of 'u' there its rank must be known" in (obstacle or "")
+    assert "moving axis 1 of 'u' there needs its rank" in (obstacle or "")
     assert [node.op_type for node in to_8(text).graph.node][-1] == "Loop"
 
 

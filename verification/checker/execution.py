@@ -202,7 +202,7 @@ class Execution:
 
     def _initializers(self, graph: onnx.GraphProto, scope: _Scope) -> None:
         if graph.sparse_initializer:
-            raise CertificateError("the checker reads no sparse initializers")
+            raise CertificateError("the checker does not support sparse initializers")
         require_unique([tensor.name for tensor in graph.initializer], "initializers")
         for tensor in graph.initializer:
             # An initializer with the name of an input is a default, which the caller may override.
@@ -306,7 +306,7 @@ class Execution:
         domain = _domain(node.domain)
         version = self._imports.get(domain)
         if node.op_type == "BitCast" and not domain:
-            raise CertificateError("the checker compares no bits of a NaN, which BitCast reads")
+            raise CertificateError("the checker cannot compare the bits of a NaN (BitCast)")
         if version is None:
             raise CertificateError(f"domain '{domain}' is not imported")
         schema = schema_of(node.op_type, version, domain)
@@ -334,7 +334,7 @@ class Execution:
             reference = message.ref_attr_name
             value = self._parameters.get(reference, message) if reference else message
             if message.graphs:
-                raise CertificateError(f"the checker reads no list of graphs: '{message.name}'")
+                raise CertificateError(f"the checker cannot read graph lists: '{message.name}'")
             if value is not message or not reference:
                 bare = onnx.AttributeProto.FromString(value.SerializeToString())
                 bare.name = message.name
@@ -469,7 +469,7 @@ def _constant(attributes: Sequence[onnx.AttributeProto], folder: Path | None) ->
     if kind == "value":
         return Tensor(value, base_dir=folder)
     if kind not in ("value_int", "value_float"):
-        raise CertificateError(f"the checker reads no constant by '{message.name}'")
+        raise CertificateError(f"the checker does not support a constant given as '{message.name}'")
     return np.array(value, np.int64 if kind == "value_int" else np.float32)
 
 

@@ -143,7 +143,7 @@ def prove(
         shapes: sizes that the caller fixed, by input, None for one that is open; the rewrite may
             declare them.
         sizes: sizes of the inputs that the claim is about, in the same form; the claim names them.
-        minima: least sizes of named dimensions that the claim is about; the claim names them.
+        minima: minimum sizes of named dimensions that the claim is about; the claim names them.
         base_dir: the folder of the external data of models given in memory.
         budget: limit of what the proof may cost; None for what suits the size of the models.
         equality: what is to be proved: outputs equal bit for bit ("bits"), where -0.0 and 0.0 are
@@ -361,7 +361,7 @@ class _Question:
         share = FIRST_SHARE if self.iterates else 1
         self.budget = dataclasses.replace(self.whole, steps=self.whole.steps // share)
         if self.is_hasty:
-            return Proof("open", "an operator may round otherwise than its definition")
+            return Proof("open", "an operator may round differently from its definition")
         answer = self._attempt()
         proved = isinstance(answer, Proof) and answer.proved
         if not proved and (self.generalized or (share > 1 and self.budget.steps < 0)):
@@ -477,7 +477,7 @@ class _Question:
             if not self.has_two_readings:
                 raise
             how = "heeded, as in onnxruntime" if self.heeds_condition else "ignored, as specified"
-            reason = f"{found}, where a condition of a Loop that is given none is {how}"
+            reason = f"{found}, where the missing condition of a Loop is {how}"
             raise Mismatch(reason, found.before, found.after, found.compared) from found
         return counts
 

@@ -59,7 +59,7 @@ class Proof:
         feeds: an input on which the outputs differ, minimized, if there is one.
         equality: the strongest notion that was proved: "bits"; "values", where -0.0 and 0.0 are
             alike; "reals", if floats were real numbers; None if none was.
-        minima: least sizes of named dimensions that were assumed; `assumptions` hold them, too.
+        minima: minimum sizes of named dimensions that were assumed; `assumptions` hold them, too.
         derivation: what the checker replayed, as JSON, or the reason why it cannot replay the
             proof; None if it was not asked.
         seconds: time spent.

@@ -167,7 +167,7 @@ class Drawer:
         bound: fixed values of inputs.
         seed: the seed of the samples.
         steering: the inputs whose values adversarial samples do not change.
-        minima: least sizes of named dimensions.
+        minima: minimum sizes of named dimensions.
 
     Raises:
         DrawError: an input has a type without random values.

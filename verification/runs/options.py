@@ -53,7 +53,7 @@ class VerifyOptions:
     Attributes:
         unproved: the treatment of a rewrite that is not proved. With "samples", `prove="only"` runs
             both models where the proof stays open.
-        minima: the least sizes of named dimensions: the proof assumes them, and samples have them.
+        minima: minimum sizes of named dimensions: the proof assumes them, and samples have them.
 
     Raises:
         VerifyError: one is out of range.
@@ -116,8 +116,8 @@ class VerifyOptions:
             return cls("only", unproved=unproved)
         if not isinstance(verify, Mapping):
             raise VerifyError(
-                f"verify is 'proof', True, False or a mapping of options of straightline.verify,"
-                f" not {verify!r}"
+                "verify must be 'proof', True, False or a mapping of options of"
+                f" straightline.verify, not {verify!r}"
             )
         names = [field.name for field in dataclasses.fields(cls) if field.name != "minima"]
         for name in verify:

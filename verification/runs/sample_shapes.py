@@ -75,7 +75,7 @@ def require_drawn(
 
 
 def require_minima(signature: Signature, feeds: Sequence[Feeds], minima: Minima) -> None:
-    """Check that inputs of the caller have the least sizes that are assumed.
+    """Check that inputs of the caller have the minimum sizes that are assumed.
 
     Raises:
         FeedError: one has not.

@@ -76,7 +76,7 @@ class SeparatingInputs:
         types: the inputs with their types.
         dims: the dimensions of inputs that are tensors, as far as the models fix them.
         pins: the sizes of some symbols.
-        minima: the least sizes of others.
+        minima: the minimum sizes of others.
         bound: values of inputs.
         steering: inputs whose values may be sizes, counts or positions.
         ids: for some of them, the number of entries that they name.

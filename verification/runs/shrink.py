@@ -48,7 +48,7 @@ def shrunk(
         after: that of the rewrite, which may fix sizes.
         fixed: inputs whose values must stay.
         most: limit of calls of `is_telling`.
-        minima: least sizes of named dimensions.
+        minima: minimum sizes of named dimensions.
     """
     search = _Search(feeds, is_telling, most)
     free = [name for name in feeds if name not in fixed]

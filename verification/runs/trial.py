@@ -282,7 +282,7 @@ class Trial:
         Args:
             after: the signature of the rewrite with the sizes that samples have.
             fixed: inputs whose values must stay.
-            minima: least sizes of named dimensions.
+            minima: minimum sizes of named dimensions.
         """
         if self.differing is None or self._pair.random:
             return
@@ -558,7 +558,7 @@ class Trial:
                 if not accepted.adversarial:
                     return list(parts)
                 self._notes.append(
-                    f"the original runs on {accepted.label}, not close to them: {others}"
+                    f"the original runs on {accepted.label}, but not near them: {others}"
                 )
                 return [Difference(total=part.total) for part in parts]
             moved.append(others)

@@ -175,7 +175,7 @@ class _Trials:
     timeout: float | None
     on_progress: OnProgress
     shrinking: tuple[Signature, Feeds, Minima] | None = None
-    """The rewrite's signature, bound inputs and least sizes, if a differing input is to shrink."""
+    """The rewrite's signature, bound inputs and minimum sizes, to shrink a differing input."""
 
     def run(self, runtime: RuntimeName, samples: Iterator[Sample], keep: bool = False) -> Trial:
         worker = self.workers.get(runtime, self.timeout)

@@ -57,7 +57,9 @@ def find_cell(of: Interpretation) -> Cell:
         raise Unfit("is carried with more than one other state, unlike a cell")
     for kind, *_ in cell.functions:
         if kind not in PARAMETERS:
-            raise Unfit(f"is a {cell.op_type} with the activation {kind}, which it has not")
+            raise Unfit(
+                f"is a {cell.op_type} with the activation {kind}, which that operator lacks"
+            )
         if kind == OVERFLOWING:
             raise Unfit(
                 f"is a {cell.op_type} with the activation {kind}, which onnxruntime's kernel of it"
@@ -100,7 +102,7 @@ class Gate(NamedTuple):
         if not self.opposite:
             return form
         if kind != "Sigmoid" and not (kind == "HardSigmoid" and self.activation.beta == 0.5):
-            raise Unfit(f"has one less a {kind} for a gate, which is not a {kind}")
+            raise Unfit(f"has 1 - {kind} as a gate, which is not a {kind}")
         return form.negate()
 
 
@@ -142,7 +144,7 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     blend = next((one for one in blends if one[0].opposite != one[1].opposite), None)
     if blend is None:
         raise Unfit(
-            "is neither an activation nor a blend of itself and one by a gate: it adds"
+            "is neither an activation nor a blend by a gate of itself and an activation: it adds"
             f" {_terms(atoms, result)}"
         )
     forget, _, candidate = blend
@@ -152,7 +154,7 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
     reset = atoms[resets]
     assert isinstance(reset, Activation)
     if reset.function != gate.function:
-        raise Unfit(f"has an update gate by {gate.kind} and a reset gate by {reset.kind}")
+        raise Unfit(f"has an update gate with {gate.kind} and a reset gate with {reset.kind}")
     reset_form = _gate(atoms, Gate(reset), hidden)
     if form.recurrent:
         raise Unfit("is multiplied by matrices both with and without the reset gate")
@@ -162,7 +164,7 @@ def _gru(atoms: Atoms, state: State, result: Sum) -> Cell:
         inner = affine(atoms, _without(form.rest, resets), hidden)
         require_affine(atoms, inner)
         if inner.inputs:
-            raise Unfit("has a reset gate that the input is multiplied by, too")
+            raise Unfit("multiplies its input by the reset gate as well")
     own = replace(form, recurrent=inner.recurrent, rest=Sum({}))
     functions = (gate.function, candidate.function)
     return Cell(
@@ -180,7 +182,7 @@ def _resets(atoms: Atoms, rest: Sum) -> int:
     common = set.intersection(*factors) if factors else set()
     if len(common) != 1:
         words = " and ".join(describe(atoms, monomial) for monomial in rest.terms)
-        raise Unfit(f"has no reset gate in its candidate: that adds {words or 'none'}")
+        raise Unfit(f"has no reset gate in its candidate, which adds {words or 'none'}")
     return common.pop()
 
 
@@ -211,7 +213,9 @@ def _lstm(atoms: Atoms, results: dict[State, Sum]) -> Cell:
         if out is not None:
             break
     else:
-        raise Unfit("is carried with another one, and neither is a gate times an activation of it")
+        raise Unfit(
+            "is carried with another state, and neither is a gate times an activation of the other"
+        )
     gate, function = out
     carried, own = ((atoms.index(StateAtom(state)),) for state in (hidden, cell))
     blends = list(_blends(atoms, results[cell], own))

@@ -99,7 +99,7 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
     order = np.argsort(-np.abs(values))
     ratio = float(values[order[1]] / values[order[0]])
     if not abs(ratio) <= _MOST_RATIO:
-        raise Unfit("it is a fraction that hardly moves")
+        raise Unfit("it is a fraction that converges too slowly")
     inverse = np.linalg.inv(vectors)
     stays, fades = (np.outer(vectors[:, at], inverse[at]) for at in order)
     (first,) = recurrence.again()

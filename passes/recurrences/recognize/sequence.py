@@ -167,7 +167,7 @@ class Sequence3:
     def counts(self, mask: Mask) -> Value:
         """Emit 1 for live iterations of a row, else 0, [iterations, batch, 1] of int64."""
         if self.of.width(mask.value) != 1:
-            raise Unfit(f"is kept by '{mask.value.name}', which tells elements of a row apart")
+            raise Unfit(f"is kept by '{mask.value.name}', which differs between elements of a row")
         value = self.input([Free(mask.value, 0)])
         if mask.keeps:
             value = self.emit.add("Not", [value], "counted")

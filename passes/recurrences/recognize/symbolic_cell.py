@@ -88,7 +88,7 @@ class Interpretation:
             shape = self.shape(state.argument)
             # The operator has one batch axis for its hidden and its cell state.
             if self.lead_of(shape) != self.lead:
-                raise Unfit("is carried with another one of another batch")
+                raise Unfit("is carried with a state of another batch")
             atom = self.atoms.of(StateAtom(state))
             self._rows[state.argument] = ((atom, self.width(state.argument)),)
         for node in recurrence.nodes:
@@ -102,7 +102,7 @@ class Interpretation:
         """
         row = self.row(value)
         if len(row) != 1:
-            raise Unfit("is joined of several parts")
+            raise Unfit("consists of several parts")
         return row[0][0]
 
     @lazy_property

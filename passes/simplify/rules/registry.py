@@ -81,7 +81,7 @@ def rule(kind: Any = None, **claims: Any) -> Any:
 
     def register(kind: Kind) -> Kind:
         if not (isinstance(kind, type) and issubclass(kind, Rule)):
-            raise RuleError(f"a rule is a subclass of straightline.Rule, not {kind!r}")
+            raise RuleError(f"a rule must be a subclass of straightline.Rule, not {kind!r}")
         for name, value in claims.items():
             if name not in ("exactness", "ranks", "since", "until", "trusted"):
                 raise RuleError(f"{kind.__name__}: a rule claims no '{name}'")

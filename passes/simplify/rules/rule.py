@@ -130,7 +130,9 @@ class Rule:
 
 def _check(rule: Rule, pattern: Pattern) -> None:
     if rule.exactness not in NOTIONS:
-        raise RuleError(f"{rule}: its exactness is bits, values or reals, not {rule.exactness!r}")
+        raise RuleError(
+            f"{rule}: its exactness must be bits, values or reals, not {rule.exactness!r}"
+        )
     if not pattern.nodes or len(rule.result.outputs) != len(pattern.outputs):
         raise RuleError(f"{rule}: before and after need the same number of outputs, and a node")
     unknown = [name for name in rule.result.parameters if name not in pattern.values()]

@@ -233,7 +233,7 @@ def test_functions_that_call_others_twice_are_looked_into_in_linear_time():
 
 
 def test_exponential_work_is_refused():
-    told = "calls functions more often than speculated_calls=10000 allows to look into"
+    told = "calls functions more than speculated_calls=10000 allows to look into"
     with pytest.raises(Hazard, match=told):
         ladder(60, "Concat <axis = 0> (t, t)")
 

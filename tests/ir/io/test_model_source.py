@@ -59,7 +59,7 @@ class TestLoading:
 
     def test_arguments_that_are_not_models(self, tmp_path: Path) -> None:
         with pytest.raises(
-            LoadError, match=r"a model is a path, a file object, bytes, .*, not int"
+            LoadError, match=r"a model must be a path, a file object, bytes, .*, not int"
         ):
             ir.load(3)  # type: ignore[arg-type]
         with pytest.raises(LoadError, match="holds no graph"):
@@ -173,7 +173,7 @@ def test_a_script_that_is_no_model() -> None:
 
 @pytest.mark.parametrize("held", [5, None, "m.onnx", b""])
 def test_a_lookalike_of_an_exporter_result_is_refused(held: Any) -> None:
-    with pytest.raises(LoadError, match="a model is a path"):
+    with pytest.raises(LoadError, match="a model must be a path"):
         ir.load(type("Other", (), {"model": held, "model_proto": held})())
 
 

@@ -167,7 +167,7 @@ def test_a_fault_of_theirs_is_an_error_of_ours(call, words, model):
 
 @pytest.mark.parametrize("thing", [5, "cse", common.IdentityEliminationPass, [], [5], None])
 def test_objects_that_are_no_step(thing):
-    with pytest.raises(sl.PassOptionError, match="a foreign step is a pass of onnx_ir"):
+    with pytest.raises(sl.PassOptionError, match="a foreign step must be a pass of onnx_ir"):
         interop.step(thing)
 
 

@@ -118,5 +118,7 @@ def test_bytes_are_a_model():
 
 
 def test_feeds_that_are_no_mapping_are_refused():
-    with pytest.raises(EvaluationError, match="feeds is a mapping of input names to values, not 5"):
+    with pytest.raises(
+        EvaluationError, match="feeds must be a mapping of input names to values, not 5"
+    ):
         reference.run(parse(SIMPLE), 5)

@@ -50,7 +50,9 @@ def test_forms_of_the_argument_verify():
         VerifyOptions.of({"prove": False}, "keep")
     with pytest.raises(sl.VerifyError, match="no option 'bogus'"):
         VerifyOptions.of({"bogus": 1})
-    with pytest.raises(sl.VerifyError, match=r"verify is 'proof', True, False or .* not 'prove'"):
+    with pytest.raises(
+        sl.VerifyError, match=r"verify must be 'proof', True, False or .* not 'prove'"
+    ):
         VerifyOptions.of("prove")
 
 

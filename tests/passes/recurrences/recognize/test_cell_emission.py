@@ -258,12 +258,13 @@ def test_layers_in_one_loop_and_what_is_made_of_their_states():
     ("is broadcast by Add", "q = MatMul (h, u) s = Unsqueeze (q, one1) t = Add (s, q)"
     " p = ReduceMax <keepdims = 0> (t, zero1) h2 = Tanh (p)"),
     ("which depends on it", "s = MatMul (h, h) t = MatMul (s, u) h2 = Tanh (t)"),
-    ("has one less a Tanh for a gate", """q = MatMul (h, u) t = Add (q, e) z = Tanh (t)
+    ("has 1 - Tanh as a gate", """q = MatMul (h, u) t = Add (q, e) z = Tanh (t)
         v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h) m = MatMul (rh, u) m2 = Add (m, e)
         c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)"""),
-    ("has an update gate by Sigmoid and a reset gate by Tanh", """q = MatMul (h, u) t = Add (q, e)
-        z = Sigmoid (t) v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h) m = MatMul (rh, u)
-        m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d) h2 = Add (h, f)"""),
+    ("has an update gate with Sigmoid and a reset gate with Tanh", """q = MatMul (h, u)
+        t = Add (q, e) z = Sigmoid (t) v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h)
+        m = MatMul (rh, u) m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d)
+        h2 = Add (h, f)"""),
     ("differs from iteration to iteration", """p = Reshape (e, s44) q = MatMul (h, p)
         h2 = Tanh (q)"""),
     ("adds a number before", "one = Constant <value_float = 1.0> () s = Add (h, one)"

@@ -39,7 +39,7 @@ def test_a_linear_recurrence_is_an_rnn_without_activation():
 
 
 REFUSED = {
-    "has a reset gate that the input is multiplied by": """p = MatMul (e, w) q = MatMul (h, w)
+    "multiplies its input by the reset gate as well": """p = MatMul (e, w) q = MatMul (h, w)
         s = Add (p, q) t = Mul (r, s) n2 = Tanh (t) x1 = Mul (z, h) x2 = Mul (o, n2)
         h2 = Add (x1, x2)""",
     "both with and without the reset gate": """q = MatMul (h, v) s = Add (g, q) n2 = Tanh (s)

@@ -245,7 +245,7 @@ def test_a_masked_cell_before_and_after():
 
 
 @table(
-    ("which tells elements of a row apart", "Where (mask, hn, h)", "bool[B, 4]", ""),
+    ("which differs between elements of a row", "Where (mask, hn, h)", "bool[B, 4]", ""),
     ("which is not a mask that keeps it", "Where (mask, hn, e)", "bool[B, 1]", ""),
     ("it holds ReduceSum", "Where (up, hn, h)", "bool[B, 1]",
      "s = ReduceSum (h) up = Greater (s, h)"))  # fmt: skip

@@ -50,7 +50,7 @@ def test_a_wrong_rule_is_refused_unless_it_is_trusted():
 
 
 def test_claims_and_names_are_checked():
-    with pytest.raises(sl.RuleError, match="a rule is a subclass"):
+    with pytest.raises(sl.RuleError, match="a rule must be a subclass"):
         sl.rule(WrongSub.before)
     for texts in ({}, {"before": 5, "after": "(x) => (x)"}, {"before": WrongSub.before}):
         with pytest.raises(sl.RuleError, match="'untold' needs the texts"):

@@ -10,7 +10,7 @@ def test_names_and_summaries():
 
 
 @table(
-    ({"exactness": "exact"}, "its exactness is bits, values or reals"),
+    ({"exactness": "exact"}, "its exactness must be bits, values or reals"),
     ({"after": "(x, z) => (x)"}, "'z' of the text after is not in that before"),
     ({"before": "(x) => (x)"}, "and a node"),
     ({"before": "(x) => (y) { z = Exp (x) y = Neg (x) }"}, "does not depend on every node"),

@@ -62,7 +62,7 @@ def test_iterations_that_run_time_tells_are_the_same_iterations():
 
 
 def test_a_condition_that_is_ignored_by_the_specification_alone_is_left_open():
-    reason = "where a condition of a Loop that is given none is {}"
+    reason = "where the missing condition of a Loop is {}"
     heeded, ignored = reason.format("heeded, as in onnxruntime"), reason.format("ignored, as")
     assert_open(loop("three, ", ENDS % 0), THRICE, heeded)
     assert_open(loop("three, ", ENDS % 0), ONCE, ignored)
