@@ -63,7 +63,7 @@ def test_no_cluster_is_connected():
 
 
 def test_an_address_without_a_cluster():
-    with pytest.raises(BatchError, match="one of a cluster"), pool_of(LOCAL, 2, "tcp://x:1"):
+    with pytest.raises(BatchError, match="needs a cluster"), pool_of(LOCAL, 2, "tcp://x:1"):
         pass
 
 
