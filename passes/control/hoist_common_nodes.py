@@ -88,16 +88,10 @@ class _Common:
         same: dict[Value, Hashable] = {}
         keyed: _Keyed = {}
         for node in branch.nodes():
-            key = self._keys.of(node, same)
-            if key is not None and node.bodies:
-                bodies = self._keys.of_bodies(node, same)
-                key = None if bodies is None else (key, bodies)
-            if key is None or not _may_move(branch, node):
-                continue
-            for place, value in enumerate(node.outputs):
-                if value is not None:
-                    same[value] = key, place
-            keyed.setdefault(key, []).append(node)
+            if _may_move(branch, node):
+                key = self._keys.enter(node, same)
+                keyed.setdefault(key, []).append(node)
+        keyed.pop(None, None)
         return keyed
 
     def hoist(self, graph: Graph) -> int:

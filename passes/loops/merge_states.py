@@ -86,8 +86,9 @@ def _classes(loop_view: LoopView, keys: NodeKeys) -> list[list[State]]:
         same: dict[Value, Hashable] = {
             state.argument: ("state", numbers[state]) for state in states
         }
-        results = _number_body(loop_view.body, keys, same)
-        finer = {s: (numbers[s], keys.number(s.result, results)) for s in states}
+        for node in loop_view.body.nodes():
+            keys.enter(node, same)
+        finer = {s: (numbers[s], keys.number(s.result, same)) for s in states}
         ranks = {number: rank for rank, number in enumerate(dict.fromkeys(finer.values()))}
         is_stable = len(ranks) == len(set(numbers.values()))
         numbers = {state: ranks[finer[state]] for state in states}
@@ -104,21 +105,6 @@ def _is_settled(loop_view: LoopView, state: State) -> bool:
     if any(user is not loop_view.body for user in loop_view.body.users(state.argument)):
         return False
     return state.final is None or not loop_view.around.is_used(state.final)
-
-
-def _number_body(body: Graph, keys: NodeKeys, same: dict[Value, Hashable]) -> dict[Value, Hashable]:
-    """Numbers of the body's values, given those of the states."""
-    numbers, places = dict(same), dict[Hashable, int]()
-    for node in body.nodes():
-        key = keys.of(node, numbers)
-        if key is not None and node.bodies:
-            bodies = keys.of_bodies(node, numbers)
-            key = None if bodies is None else (key, bodies)
-        number = None if key is None else places.setdefault(key, len(places))
-        for place, value in enumerate(node.outputs):
-            if value is not None:
-                numbers[value] = value if number is None else (number, place)
-    return numbers
 
 
 def _replace(graph: Graph, loop_view: LoopView, state: State, first: State) -> bool:

@@ -1,7 +1,7 @@
 """Value numbering: equal constants and equal operators have equal keys."""
 
 from collections import ChainMap
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping
 from typing import NamedTuple
 
 import onnx
@@ -156,18 +156,35 @@ class NodeKeys:
 
     def _of_body(self, body: Graph, same: _Scope, depth: int) -> Hashable | None:
         same.update((value, (depth, place)) for place, value in enumerate(body.inputs))
-        for node in body.nodes():
-            key = self.of(node, same)
-            if key is not None and node.bodies:
-                bodies = self.of_bodies(node, same, depth)
-                key = None if bodies is None else (key, bodies)
-            if key is None:
-                return None
-            number = self._number(key)
-            for place, value in enumerate(node.outputs):
-                if value is not None and value not in same:
-                    same[value] = number, place, None
+        if any(self.enter(node, same, depth) is None for node in body.nodes()):
+            return None
         return tuple([self.number(value, same) for value in body.outputs])
+
+    def enter(
+        self, node: Node, same: MutableMapping[Value, Hashable], depth: int = 0
+    ) -> int | None:
+        """Enter the keys of a node's outputs; return its number, equal for equal nodes and bodies.
+
+        Args:
+            same: values, or keys of them, by values that are equal to them.
+            depth: how many bodies around the node have the same key.
+
+        Returns:
+            the number; None for a node that must stay, whose outputs equal no others.
+        """
+        key = self.of(node, same)
+        if key is not None and node.bodies:
+            bodies = self.of_bodies(node, same, depth)
+            key = None if bodies is None else (key, bodies)
+        if key is None:
+            return None
+        # A key with the keys of operands in it would be as long as all paths to the node; and two
+        # parts name the input of a body.
+        number = self._number(key)
+        for place, value in enumerate(node.outputs):
+            if value is not None and value not in same:
+                same[value] = number, place, None
+        return number
 
     def number(self, value: Value | None, same: Mapping[Value, Hashable]) -> Hashable:
         """A value, or a number of a constant: equal for values that are certainly equal."""

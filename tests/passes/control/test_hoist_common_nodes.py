@@ -52,6 +52,15 @@ def test_equal_branches(one, other):
         assert_equal_outputs(text, after, feed)
 
 
+def test_values_read_twice_by_each_of_sixty_nodes():
+    """A key of all paths to a node would have 2 ** 60 parts."""
+    nodes = ["p0 = Exp (x)", *(f"p{k + 1} = Sub (p{k}, p{k})" for k in range(60))]
+    chain, other = " ".join(nodes), " ".join(nodes).replace("p", "q").replace("Exq", "Exp")
+    text = choice(f"{chain} a = Neg (p60)", f"{other} b = Abs (q60)")
+    after = run_passes(text, HoistCommonNodes(), feeds=FEEDS).model
+    assert op_types(after) == ["Exp", *["Sub"] * 60, "If"]
+
+
 def test_bodies_are_compared():
     inner = """n = Constant <value = int64 {{3}}> () {0} = Loop (n, , x) <body = l{0}
         (int64 i, bool d, float[N, 3] s) => (bool d2, float[N, 3] s2) {{

@@ -92,6 +92,20 @@ def test_different_states_stay(what):
     assert not run_passes(model_of(body, initial), MergeStates()).changed
 
 
+def test_an_inner_loop_that_reads_a_value_in_place_of_its_iteration_number():
+    """An input of a body has a place, and so has a value around it."""
+    inner = """{0}2 = Loop (two, , {0}) <body = b{0} (int64 i{0}, bool c{0}, int64 q{0})
+        => (bool d{0}, int64 r{0}) {{ d{0} = Identity (c{0}) r{0} = Add (q{0}, {1}) }}>"""
+    before = f"""g (int64 n, int64 x) => (int64 y) <int64 two = {{2}}> {{
+        p, q = Loop (n, , x, x) <body = b (int64 i, bool c, int64 s, int64 t)
+            => (bool d, int64 s2, int64 t2) {{
+            a = Neg (s) v = Abs (a) d = Identity (c)
+            {inner.format("s", "is")} {inner.format("t", "v")} }}>
+        y = Sub (p, q) }}"""
+    feeds = [{"n": np.array(n), "x": np.array(5)} for n in (0, 1, 3)]
+    assert not run_passes(as_model(before), MergeStates(), feeds=feeds).changed
+
+
 def test_two_outputs_of_the_graph_keep_their_states():
     model = model_of("s2 = Add (s, e) t2 = Add (t, e)", after="", outputs=2, finals="y, v")
     assert not run_passes(model, MergeStates()).changed
