@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ...ir import Node, Value, captured_by
 from ...records import record
 from .loop_view import LoopView, State
+from .places import Index
 from .splice import is_used
 
 
@@ -25,6 +26,7 @@ class Write:
         chooser: the If or Where by which only some iterations write; None if all do.
         flag: its condition.
         negated: true if the iterations write in which the condition does not hold.
+        line: the axis and the place of a line of the state that the element is; None for others.
     """
 
     state: State
@@ -37,6 +39,7 @@ class Write:
     chooser: Node | None = None
     flag: Value | None = None
     negated: bool = False
+    line: tuple[int, Index] | None = None
 
 
 Vertex = Node | State | Write

@@ -311,19 +311,21 @@ class Places:
 
     def is_one_number(self, value: Value) -> bool:
         """Test for equal elements that are distinct in every iteration."""
+        return self.one_number(value) is not None
+
+    def one_number(self, value: Value) -> Index | None:
+        """The induction variable that all elements equal; None for others."""
         body = self._loop_view.body
         # Across 0, negative indices from the end may repeat an element.
         while self.sign(value) is None:
             node = value.producer
             if node is None or node.graph is not body:
-                return False
+                return None
             source = self._source(node)
-            if source is None:
-                return False
-            if node.is_op("Cast") and not self._keeps_numbers(node):
-                return False
+            if source is None or (node.is_op("Cast") and not self._keeps_numbers(node)):
+                return None
             value = source
-        return True
+        return self.indices[value]
 
     def _source(self, node: Node) -> Value | None:
         """The operand that an output repeats; None for other nodes."""
@@ -379,10 +381,13 @@ class Places:
             return 1
         if index is None:
             return None
-        number = index.start + self.extent.number * index.step
-        if self.extent.never_negative(number):
+        if self.extent.never_negative(index.start + self.extent.number * index.step):
             return 1
-        return -1 if self.extent.never_negative(-1 - number) else None
+        return -1 if self.is_negative(index) else None
+
+    def is_negative(self, index: Index) -> bool:
+        """Test for places that are counted from the end in each iteration."""
+        return self.extent.never_negative(-1 - index.start - self.extent.number * index.step)
 
     def _keeps_numbers(self, node: Node) -> bool:
         """Test for a Cast of integers to the type of ScatterND's indices."""

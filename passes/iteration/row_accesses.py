@@ -14,9 +14,9 @@ from ...facts.polynomial import Dimension
 from ...ir import Node, Value
 from ...ops.builder import Builder
 from ...ops.views import read_slice
-from ...records import record
+from ...records import record, replace
 from .loop_view import LoopView, State
-from .places import Index, Places, certain_sizes, repeated, with_sizes
+from .places import Index, Places, certain_sizes, counts_all, repeated, with_sizes
 
 
 @record(frozen=True)
@@ -353,6 +353,61 @@ def reduction_of(node: Node) -> str:
     """The reduction of a ScatterND or ScatterElements."""
     name = node.attribute("reduction", "none")
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def written_line(node: Node, places: Places) -> tuple[int, Index] | None:
+    """Match a Scatter that writes all of one line of its buffer in each iteration.
+
+    t = ScatterND (s, [[i]], row)                       (0, i)
+    t = ScatterND (s, [[0, i], [1, i]], column)         (1, i)
+    t = ScatterElements <axis = 1> (s, [[i], [i]], column)
+
+    Returns:
+        the axis and the place; None for others.
+    """
+    inference, at = places.inference, node.operand(1)
+    buffer, indices, update = (inference.fact(value).shape for value in node.inputs[:3] if value)
+    if not buffer or not indices or update is None:
+        return None
+    axis, column, line = 0, column_of(node, inference), (*indices[:-1], *buffer[1:])
+    is_line = {1}.issuperset(indices)
+    if node.is_op("ScatterElements"):
+        axis = node.attribute("axis", 0) % len(buffer)
+        line = (*buffer[:axis], Dimension.constant(1), *buffer[axis + 1 :])
+        is_line = indices == line
+    elif column is not None:
+        at, axis, line, is_line = column, 1, (buffer[0], *buffer[2:]), True
+    place = places.one_number(at) if is_line and update == line else None
+    if place is not None and places.is_negative(place):
+        place = replace(place, start=place.start + buffer[axis])
+    return None if place is None else (axis, place)
+
+
+def column_of(node: Node, inference: ShapeInference) -> Value | None:
+    """The place of the column that a ScatterND writes at pairs of indices; None for others.
+
+    t = ScatterND (s, [[0, j], [1, j], [2, j]], column)
+    """
+    buffer, at = node.inputs[:2]
+    pairs = None if at is None else at.producer
+    shape = None if buffer is None else inference.fact(buffer).shape
+    plain = reduction_of(node) == "none" and not node.op.references
+    if not plain or pairs is None or not pairs.is_op("Concat") or len(pairs.inputs) != 2:
+        return None
+    sizes = [None if v is None else inference.fact(v).shape for v in pairs.inputs]
+    if shape is None or pairs.attribute("axis") not in (-1, 1):
+        return None
+    if any(own is None or len(own) != 2 or own[0] != shape[0] or own[1] != 1 for own in sizes):
+        return None
+    place = pairs.inputs[1]
+    if not counts_all(pairs.operand(0), shape[0], inference):
+        return None
+
+    def is_one(value: Value) -> bool:
+        sizes = sizes_of(inference, value)
+        return sizes is not None and {1}.issuperset(sizes)
+
+    return repeated(place, is_one)
 
 
 def sizes_of(inference: ShapeInference, value: Value) -> list[int | None] | None:

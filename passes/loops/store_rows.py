@@ -42,8 +42,15 @@ from ...ops.builder import Builder
 from ...ops.views import SliceView, read_slice
 from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, State, move_axis, read
-from ..iteration.places import Places, counts_all, moving_indices, repeated, unmoved
-from ..iteration.row_accesses import Row, RowAccesses, distinct, reduction_of, sizes_of
+from ..iteration.places import Places, counts_all, moving_indices, unmoved
+from ..iteration.row_accesses import (
+    Row,
+    RowAccesses,
+    column_of,
+    distinct,
+    reduction_of,
+    sizes_of,
+)
 from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
 
@@ -466,7 +473,7 @@ def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> lis
         mine = any(view is not None and view.axis == axis % rank for view in views)
         return move_axis(rank, axis % rank, 0) if mine else None
     if node.is_op("ScatterND"):
-        column = _column_of(node, inference) if len(body.uses(state.argument)) > 1 else None
+        column = column_of(node, inference) if len(body.uses(state.argument)) > 1 else None
         return None if column is None else move_axis(len(shape), 1, 0)
     if not node.is_op("Transpose"):
         return None
@@ -475,33 +482,6 @@ def _layout(loop_view: LoopView, state: State, inference: ShapeInference) -> lis
     users = [use.user for use in body.uses(state.argument)]
     turned = all(isinstance(user, Node) and _turns(user, perm) for user in users)
     return perm if turned and perm != back[:0] and perm != sorted(perm) and users else None
-
-
-def _column_of(node: Node, inference: ShapeInference) -> Value | None:
-    """The place of the column that a ScatterND writes at pairs of indices; None for others.
-
-    t = ScatterND (s, [[0, j], [1, j], [2, j]], column)
-    """
-    buffer, at = node.inputs[:2]
-    pairs = None if at is None else at.producer
-    shape = None if buffer is None else inference.fact(buffer).shape
-    plain = reduction_of(node) == "none" and not node.op.references
-    if not plain or pairs is None or not pairs.is_op("Concat") or len(pairs.inputs) != 2:
-        return None
-    sizes = [None if v is None else inference.fact(v).shape for v in pairs.inputs]
-    if shape is None or pairs.attribute("axis") not in (-1, 1):
-        return None
-    if any(own is None or len(own) != 2 or own[0] != shape[0] or own[1] != 1 for own in sizes):
-        return None
-    place = pairs.inputs[1]
-    if not counts_all(pairs.operand(0), shape[0], inference):
-        return None
-
-    def is_one(value: Value) -> bool:
-        sizes = sizes_of(inference, value)
-        return sizes is not None and {1}.issuperset(sizes)
-
-    return repeated(place, is_one)
 
 
 def _turns(node: Node, perm: Sequence[int]) -> bool:
@@ -577,7 +557,7 @@ class _Layout:
                 self._enter(node, emit.concat(parts, 0, label))
         elif moved is None:
             return
-        elif node.is_op("ScatterND") and axis == 1 and (at := _column_of(node, self._inference)):
+        elif node.is_op("ScatterND") and axis == 1 and (at := column_of(node, self._inference)):
             place = emit.reshape(at, (1, 1), "place")
             row = emit.unsqueeze(node.operand(2), 0, "row")
             self._enter(node, emit.apply(node.op, [moved, place, row], label))

@@ -37,7 +37,7 @@ from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
 from ..iteration.loop_view import LoopView, State
 from ..iteration.places import Index, Places, moves_before, unmoved
-from ..iteration.row_accesses import reduction_of
+from ..iteration.row_accesses import reduction_of, written_line
 from ..utils.stacked_rows import concat_rows
 
 _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
@@ -157,7 +157,7 @@ def _as_write(state: State, node: Node, places: Places) -> Write | None:
         test = places.is_injective if node.is_op("ScatterND") else places.is_one_number
         write = Write(state, node, element, index)
         if test(index):
-            return write
+            return dataclasses.replace(write, line=written_line(node, places))
         graph = node.graph
         is_supported = graph is not None and graph.root.opset() >= _OPSETS["last"]
         last = dataclasses.replace(write, reduction="last")
@@ -453,10 +453,8 @@ class FinalValue:
         index = self._operand(write.index)
         if not index.batched or not index.fact.shape:
             raise Unbatchable(f"writes to places '{write.index.name}' that are not known")
-        whole = write.flag is None and self._flat is None and self._is_whole(index.fact)
-        if write.node.is_op("ScatterND") and whole:
-            inner = tuple(range(1, len(index.fact.shape)))
-            return self._emit.squeeze(rows, inner, "rows")
+        if (whole := self._whole(rows)) is not None:
+            return whole
         # Places are distinct, so the order in which a runtime writes them does not matter.
         indices = self._let_in(index.value)
         if write.node.is_op("ScatterElements"):
@@ -468,12 +466,24 @@ class FinalValue:
         initial = self._feeding.same(write.state.initial).value
         return self._emit.apply(write.node.op, [initial, indices, rows], self._label)
 
-    def _is_whole(self, index: Fact) -> bool:
-        """Test for iterations that write exactly the rows of a buffer, in order."""
-        inner = len(index.shape or ()) - 1
-        buffer = self._feeding.same(self._write.state.initial).fact.shape
-        rows = self._feeding.iteration_dimension, *self._shape[inner:]
-        return self._feeding.is_number(index) and buffer == rows
+    def _whole(self, rows: Value) -> Value | None:
+        """Emit a buffer whose lines the iterations write, each one once; None for others."""
+        write, emit = self._write, self._emit
+        count, buffer = self._feeding.iteration_dimension, self._feeding.same(write.state.initial)
+        shape = buffer.fact.shape
+        every = write.flag is None and self._flat is None and count is not None
+        if write.line is None or not every or not shape:
+            return None
+        axis, place = write.line
+        offset = place.start if place.step > 0 else count - 1 - place.start
+        if shape[axis] != count or offset != 0 or abs(place.step) != 1:
+            return None
+        inner = len(self._shape) - len(shape) + 1  # axes of size 1 that the buffer does not have
+        at = axis if write.node.is_op("ScatterElements") else 0
+        rows = self._reversed(rows) if place.step < 0 else rows
+        rows = emit.squeeze(rows, tuple(range(at + 1, at + 1 + inner)), "rows") if inner else rows
+        perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+        return emit.transpose(rows, perm, self._label)
 
     # Reductions ----------------------------------------------------------------------------------
 

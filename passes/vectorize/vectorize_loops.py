@@ -25,6 +25,7 @@ from ..iteration.loop_view import LoopView, read, read_map, read_tensors
 from ..iteration.splice import TripCountGuard
 from ..remarks import BY_DEFINITION, OF_ROWS
 from ..utils.sites import Site, SitePass
+from .reassociation import reassociate
 
 _NOT_BATCHED = Message("not-vectorized", "it {cause}", rank=1)
 _AT_ONCE = Message("vectorized", "all iterations are computed at once")
@@ -45,6 +46,7 @@ _IS_LONG = Message(
     "long-blocks",
     "it runs where blocks of rows are long; compute these at once, too, with {option}",
 )
+_REASSOCIATED = Message("reassociated", "{sums} sums of its body add first what no state reaches")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -92,7 +94,7 @@ class VectorizeLoops(SitePass):
             if doubt is not None:
                 raise Obstacle(doubt)
         _read_tensors(site)
-        loop_view = read_map(node, inference) if node.is_op("SequenceMap") else read(node)
+        loop_view = self._read(site)
         bounds = MemoryBounds(self.max_bytes, self.row_bytes, self.block_bytes)
         memory, offer = IterationMemory(loop_view, inference, bounds), ""
         try:
@@ -124,6 +126,17 @@ class VectorizeLoops(SitePass):
         if node.op in context.offers:
             context.offers[loop.op] = context.offers.pop(node.op)
         context.kept(self, loop, _NOT_BATCHED(vectorization.reason) + offer)
+
+    def _read(self, site: Site) -> LoopView:
+        """Read a construct, with sums in an order that lets more of them be batched."""
+        node, inference = site.node, site.inference
+        if node.is_op("SequenceMap"):
+            return read_map(node, inference)
+        loop_view = read(node)
+        if not self.exact and (sums := reassociate(loop_view, inference)):
+            site.rewritten(_REASSOCIATED(sums=sums))
+            inference.forget_inside(loop_view.body)
+        return loop_view
 
     def _at_once(self, vectorization: Any) -> Reason:
         """How the whole loop is vectorized."""

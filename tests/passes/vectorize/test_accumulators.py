@@ -160,6 +160,39 @@ def test_a_buffer_of_which_every_row_is_written_is_the_rows(place, size):
         assert_same(model, result.model, feed)
 
 
+LINES = """g (float[5, 2, 3] x, float[{shape}] o) => (float[{shape}] y)
+    <bool yes = {{1}}, int64 n = {{5}}, int64 last = {{4}}, int64[2] ones = {{1, 1}},
+     int64[3] e3 = {{{line}}}, int64[2, 1] own = {{0, 1}}, int64[2] e2 = {{2, 1}}> {{
+    y = Loop (n, yes, o) <body = b (int64 i, bool c, float[{shape}] s)
+            => (bool c2, float[{shape}] t) {{
+        c2 = Identity (c) e = Gather (x, i) f = Exp (e) {place} {write} }}> }}"""
+ORDERS = {"forward": "k = Identity (i)", "from the end": "k = Sub (i, n)",
+          "backward": "k = Sub (last, i)", "beside": "k = Max (i, last)"}  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rows", [5, 6])
+@table(
+    ("{n}, 2, 3", "1, 2, 3", "j = Reshape (k, ones) u = Reshape (f, e3)"
+     " t = ScatterND (s, j, u)"),
+    ("{n}, 2, 3", "1, 2, 3", "j = Expand (k, e3) u = Reshape (f, e3)"
+     " t = ScatterElements <axis = 0> (s, j, u)"),
+    ("2, {n}, 3", "2, 1, 3", "j = Expand (k, e3) u = Reshape (f, e3)"
+     " t = ScatterElements <axis = -2> (s, j, u)"),
+    ("2, 3, {n}", "2, 3, 1", "j = Expand (k, e3) u = Reshape (f, e3)"
+     " t = ScatterElements <axis = 2> (s, j, u)"),
+    ("2, {n}, 3", "2, 1, 3", "d = Expand (k, e2) j = Concat <axis = 1> (own, d)"
+     " t = ScatterND (s, j, f)"))  # fmt: skip
+def test_lines_that_iterations_write_are_the_buffer(shape, line, write, rows, order):
+    text = LINES.format(shape=shape.format(n=rows), line=line, place=ORDERS[order], write=write)
+    model = as_model(text)
+    result = vectorized(model)
+    scatters = {"ScatterND", "ScatterElements", "Loop"} & {*op_types(result.model.graph)}
+    assert bool(scatters) == (rows == 6 or order == "beside")
+    size = [int(number) for number in shape.format(n=rows).split(", ")]
+    assert_same(model, result.model, {"x": numbers(5, 2, 3), "o": numbers(*size)})
+
+
 def test_a_recurrence_that_appends_its_states():
     """As torch scripts a cell: the states go to a list, which is stacked behind the loop."""
     text = """g (float[N, 2, 4] x, float[4, 3] w, float[2, 3] h0, int64 n) => (float[M, 2, 3] y,
