@@ -25,7 +25,7 @@ from .batching import DIFFERING, Batch, Kind, Unbatchable
 from .flat_rows import blocks, reversed_blocks
 from .partial_axes import PAST_THE_END, window
 from .schema_queries import ElementTypes
-from .sliding_windows import bounded, window_at
+from .sliding_windows import Bound, bounded, window_at
 
 _INT64 = onnx.TensorProto.INT64
 BATCH_DIMS = 12
@@ -97,8 +97,9 @@ def moving_slice(batch: Batch) -> Value:
         if step == 1 and _differs(start, end) and not batched and len(axes) == 1:
             kind = bounds_kind(batch, start, end)
             if kind is not None:
-                first, last = (_bound(batch, index, position) for index in (1, 2))
-                return bounded(batch, value, (first, last), axis, kind, distance(batch, True))
+                places = (_bound(batch, index, position) for index in (1, 2))
+                ends = [Bound(*each) for each in zip(places, (start, end), strict=True)]
+                return bounded(batch, value, ends, axis, kind, distance(batch, True))
         length = _moving_length(batch, start, end)
         short, ahead = _effect(batch, start, end, axis, length)
         first, offsets = _bound(batch, 1, position), range(0, length, step)

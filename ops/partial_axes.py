@@ -30,6 +30,7 @@ from .sliding_windows import (
     JOINS,
     NEUTRAL,
     OVERLAPPING,
+    Bound,
     inside,
     joined_between,
     joined_windows,
@@ -360,7 +361,8 @@ def window(
     size = emit.size(data, axis, batch.label("_size"))
     limit = size
     if end is not None:
-        start, limit = (inside(batch, bound, size) for bound in (start, end))
+        count = batch.shape(0)[axis]
+        start, limit = (inside(batch, Bound(bound), size, count) for bound in (start, end))
     places = emit.add("Add", [start, batch.vector(*steps)], batch.label("_places"))
     present = emit.add("Less", [places, limit], batch.label("_present"))
     padded_data = None

@@ -17,6 +17,7 @@ Windows that a limit cuts reach into neutral elements around the rows.
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -173,10 +174,22 @@ _POWERS = tuple([1 << digit for digit in range(62)])
 _WINDOWS = (Kind.WINDOW, Kind.CUT_WINDOW)
 
 
+class Bound(NamedTuple):
+    """A bound of a Slice along one axis.
+
+    Attributes:
+        value: its value in each iteration, of shape [iterations, 1].
+        known: its value in an iteration; None if known only at run time.
+    """
+
+    value: Value
+    known: Dimension | None = None
+
+
 def bounded(
     batch: Batch,
     data: Value,
-    ends: tuple[Value, Value],
+    ends: Sequence[Bound],
     axis: int,
     kind: Kind,
     longest: int | None = None,
@@ -186,7 +199,7 @@ def bounded(
     Args:
         batch: the Slice.
         data: the rows.
-        ends: the start and the end in each iteration, of shape [iterations, 1].
+        ends: the start and the end.
         axis: the axis in one iteration.
         kind: the elements that the bounds leave.
         longest: the length of a window that no limit cuts; None if known only at run time.
@@ -194,12 +207,27 @@ def bounded(
     emit, label = batch.emit, batch.label("_bound")
     if emit.opset < MIN_OF_INTEGERS or batch.require(0).fact.elem_type not in PLAIN_NUMBERS:
         raise Unbatchable(DIFFERING)
-    size = emit.size(data, axis, label)
-    start, end = (inside(batch, emit.squeeze(bound, 1, label), size) for bound in ends)
-    bounds = Bounds(start, end, kind, batch.shape(0)[axis].value, longest)
-    rows, bounds = _within_reach(batch, data, bounds, size, axis)
+    size, count = emit.size(data, axis, label), batch.shape(0)[axis]
+    start, end = (
+        batch.vector(0)
+        if each.known == 0
+        else inside(batch, each._replace(value=emit.squeeze(each.value, 1, label)), size, count)
+        for each in ends
+    )
+    bounds = Bounds(start, end, kind, count.value, longest)
+    rows = data
+    if not (kind is Kind.PREFIX and _ends_at(batch, ends[1], count)):
+        rows, bounds = _within_reach(batch, data, bounds, size, axis)
     how = Partial(axis - batch.rank(0), 0, None, False, bounds=bounds, varies=False)
     return batch.unvarying(batch.partial(rows, how))
+
+
+def _ends_at(batch: Batch, end: Bound, size: Dimension) -> bool:
+    """Test for an end that is the size of the axis in the last iteration."""
+    (name,), most = batch.extent.number.symbols, batch.extent.most
+    return (
+        most is not None and end.known is not None and end.known.replaced({name: most - 1}) == size
+    )
 
 
 def _within_reach(
@@ -224,13 +252,24 @@ def _within_reach(
     return rows, dataclasses.replace(bounds, start=start, end=end)
 
 
-def inside(batch: Batch, bound: Value, size: Value) -> Value:
-    """A bound of a Slice as the position from the first element on."""
+def inside(batch: Batch, bound: Bound, size: Value, count: Dimension) -> Value:
+    """A bound of a Slice as the position from the first element on.
+
+    Args:
+        batch: the Slice.
+        bound: the bound.
+        size: the size of the axis, an emitted vector.
+        count: the same, as known before run time.
+    """
     emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
-    negative = emit.add("Less", [bound, zero], label)
-    back = emit.add("Add", [bound, size], label)
-    bound = emit.add("Where", [negative, back, bound], label)
-    return emit.clamp(bound, zero, size, label)
+    value, known, never_negative = bound.value, bound.known, batch.extent.never_negative
+    if known is not None and never_negative(known):
+        is_within = never_negative(count - known)
+        return value if is_within else emit.add("Min", [value, size], label)
+    negative = emit.add("Less", [value, zero], label)
+    back = emit.add("Add", [value, size], label)
+    value = emit.add("Where", [negative, back, value], label)
+    return emit.clamp(value, zero, size, label)
 
 
 def joined_between(batch: Batch, bounds: Bounds, rows: Value, rest: Sequence[Dimension]) -> Value:

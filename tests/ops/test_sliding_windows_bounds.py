@@ -90,6 +90,23 @@ def test_slices_are_summed_at_once(what):
         assert_same(model, result, {"x": x, "n": np.array(n), "w": np.array(w), "ends": ends})
 
 
+@pytest.mark.parametrize(
+    "count", ["n = Gather (sizes, zero)", "m = Gather (sizes, zero) n = Sub (m, one)"]
+)
+def test_bounds_inside_the_rows_are_not_clamped(count):
+    """Only a prefix that never reaches the last rows is cut."""
+    form, body = GONE["means of prefixes"]
+    text = TEXT.format(**form, body=body).replace("int64 n, ", "")
+    model = as_model(text.replace("z = Loop", f"sizes = Shape (x) {count} z = Loop"))
+    result = vectorized(model).model
+    types = {*op_types(result.graph)}
+    assert not types & {"Loop", "Where", "Less"} and ("Slice" in types) == ("Sub" in count)
+    for length in (0, 1, 5):
+        feed = {"x": numbers(length, 3), "w": np.array(0), "ends": np.arange(7)}
+        feed["x"][2:] = np.inf
+        assert_same(model, result, feed)
+
+
 def test_sums_of_integers_stay():
     """onnxruntime adds them up as doubles; the difference of two running sums is exact."""
     model = model_of({**ROWS, "type": "int64"}, f"{WINDOW} {SUM}")

@@ -1,5 +1,6 @@
 """Products with what follows them in one operator."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,30 @@ class MatMulAdd(Rule):
     before = "(floats x[m, k], w[k, n], b[< m, n]) => (y) { t = MatMul (x, w)  y = Add (t, b) }"
     after = "(x, w, b) => (y) { y = Gemm (x, w, b) }"
     exactness = "reals"
+
+
+@shipped
+class SumOfProducts(Rule):
+    """Make a MatMul of the sums of all products of two sets of rows."""
+
+    before = """(floats x[*S, m, k], z[n, k]) => (y) {
+        u = Unsqueeze <axes = @a> (x)
+        p = Mul (u, z)
+        y = ReduceSum <axes = @b, keepdims = 0> (p)
+    }"""
+    after = "(x, z) => (y) { t = Transpose <perm = [1, 0]> (z)  y = MatMul (x, t) }"
+    exactness = "reals"
+
+    def where(self, match: Match) -> bool:
+        """Require a new axis before the last one, and sums along that."""
+        rank = match.rank("x")
+        if rank is None:
+            return False
+        return match.axes("a", rank + 1) == (rank - 1,) and match.axes("b", rank + 1) == (rank,)
+
+    def cases(self, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Count axes from the end and from the front."""
+        return [{"a": (-2,), "b": (-1,)}, {"a": (ranks["S"] + 1,), "b": (ranks["S"] + 2,)}]
 
 
 def _shapes(a: int, b: int) -> str:
