@@ -179,11 +179,11 @@ class Bound(NamedTuple):
 
     Attributes:
         value: its value in each iteration, of shape [iterations, 1].
-        known: its value in an iteration; None if known only at run time.
+        formula: its value in an iteration; None if known only at run time.
     """
 
     value: Value
-    known: Dimension | None = None
+    formula: Dimension | None = None
 
 
 def bounded(
@@ -210,7 +210,7 @@ def bounded(
     size, count = emit.size(data, axis, label), batch.shape(0)[axis]
     start, end = (
         batch.vector(0)
-        if each.known == 0
+        if each.formula == 0
         else inside(batch, each._replace(value=emit.squeeze(each.value, 1, label)), size, count)
         for each in ends
     )
@@ -226,7 +226,9 @@ def _ends_at(batch: Batch, end: Bound, size: Dimension) -> bool:
     """Test for an end that is the size of the axis in the last iteration."""
     (name,), most = batch.extent.number.symbols, batch.extent.most
     return (
-        most is not None and end.known is not None and end.known.replaced({name: most - 1}) == size
+        most is not None
+        and end.formula is not None
+        and end.formula.replaced({name: most - 1}) == size
     )
 
 
@@ -262,9 +264,9 @@ def inside(batch: Batch, bound: Bound, size: Value, count: Dimension) -> Value:
         count: the same, as known before run time.
     """
     emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
-    value, known, never_negative = bound.value, bound.known, batch.extent.never_negative
-    if known is not None and never_negative(known):
-        is_within = never_negative(count - known)
+    value, formula, never_negative = bound.value, bound.formula, batch.extent.never_negative
+    if formula is not None and never_negative(formula):
+        is_within = never_negative(count - formula)
         return value if is_within else emit.add("Min", [value, size], label)
     negative = emit.add("Less", [value, zero], label)
     back = emit.add("Add", [value, size], label)

@@ -80,6 +80,9 @@ class Traits:
     commutative: ClassVar[bool] = False
     """Commutativity of its two operands, from opset 7 on."""
 
+    associative: ClassVar[bool] = False
+    """Associativity and commutativity, up to rounding, from opset 8 on."""
+
     elementwise: ClassVar[bool] = False
     """Test whether it computes each element by itself; several inputs broadcast."""
 
@@ -106,6 +109,7 @@ roundings 0: Abs ArgMax ArgMin BitwiseNot Cast CastLike Ceil Clip Floor GlobalMa
   ScatterND Sign TopK Unique
 roundings 1: Add CumSum DequantizeLinear Div Mod Mul PRelu Sqrt Sub
 commutative True: Add And BitwiseAnd BitwiseOr BitwiseXor Equal Mul Or Xor
+associative True: Add And BitwiseAnd BitwiseOr BitwiseXor Max Min Mul Or Sum Xor
 ignores_zero_sign 1: Abs Acos Acosh AffineGrid Asin Asinh Atan Atanh AveragePool BitwiseNot Cast
   CastLike Ceil Celu CenterCropPad Col2Im Compress Cos Cosh CumProd CumSum DFT DepthToSpace Div
   Dropout Elu Erf Exp Expand Flatten Floor Gather GatherElements GatherND Gelu GlobalAveragePool

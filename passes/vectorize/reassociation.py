@@ -1,4 +1,4 @@
-"""Reassociation of sums in a body, so that all iterations compute more of them at once.
+"""Reassociation of sums in a body, for more nodes that all iterations compute at once.
 
 t = Add (MatMul (e, w), MatMul (h, v))         q = Add (MatMul (e, w), b)
 u = Add (t, b)                          ->     u = Add (MatMul (h, v), q)
@@ -13,15 +13,13 @@ Kept: operands whose sum is larger than each of them, as it would be stored for 
 import functools
 
 from ...analysis.shapes.inference import ShapeInference
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node, Value, normal_domain
+from ...ops import rules_of
 from ...ops.axes import broadcast_shape
 from ...ops.builder import Builder
 from ..iteration.loop_view import LoopView
 from ..iteration.places import step_of
 from ..utils.replace_all_uses import replace_value
-
-_ASSOCIATIVE = ("Add", "Max", "Min", "And", "Or", "Xor")
-"""The operators whose operands change places; products might overflow or vanish."""
 
 _BROADCASTING = 8
 """The first opset in which all of these operators broadcast."""
@@ -43,9 +41,15 @@ def reassociate(loop_view: LoopView, inference: ShapeInference) -> int:
         return 0
     carried = body.dependents([body.vertex(state.argument) for state in states])
     carried &= body.requirements([body.vertex(state.result) for state in states])
-    nodes = [node for node in body.nodes() if node in carried and node.is_op(*_ASSOCIATIVE)]
+    nodes = [node for node in body.nodes() if node in carried and _is_associative(node)]
     trees = (_Sum(node, body, carried) for node in reversed(nodes) if node.graph is body)
     return sum(tree.regroup(inference) for tree in trees)
+
+
+def _is_associative(node: Node) -> bool:
+    """Test for operands in any order; products might overflow or vanish."""
+    plain = not normal_domain(node.domain) and rules_of(node.op).associative
+    return plain and node.op_type != "Mul"
 
 
 class _Sum:
@@ -77,10 +81,10 @@ class _Sum:
         if root.output().pinned or (is_part and users[0] in self._recurrence):
             return False
         shapes = [inference.fact(value).shape for value in self.fixed]
-        known = [shape for shape in shapes if shape is not None]
-        if len(known) < max(2, len(shapes)):
+        sizes = [shape for shape in shapes if shape is not None]
+        if len(sizes) < max(2, len(shapes)):
             return False
-        if broadcast_shape(known, inference.symbols) not in known:
+        if broadcast_shape(sizes, inference.symbols) not in sizes:
             return False
 
         def join(one: Value, other: Value) -> Value:

@@ -136,6 +136,7 @@ class VectorizeLoops(SitePass):
         if not self.exact and (sums := reassociate(loop_view, inference)):
             site.rewritten(_REASSOCIATED(sums=sums))
             inference.forget_inside(loop_view.body)
+            return read(node)
         return loop_view
 
     def _at_once(self, vectorization: Any) -> Reason:

@@ -46,6 +46,7 @@ def _inside(model):
     ("Max", 1, "m = Mul (s, b) p = Max (e, m, b) q = Max (b, p) t = Tanh (q)"),
     ("Add", 1, "m = Mul (s, b) f = Exp (e) p = Add (m, f) q = Add (p, e) t = Tanh (q)"),
     ("Add", 1, "m = Gemm (s, v, b) p = Add (m, e) t = Tanh (p)"),
+    ("Add", 1, "m = Mul (s, d) k = Mod <fmod = 1> (m, b) p = Add (b, k) t = Add (p, e)"),
     ("Add", 2, "m = Gemm (s, v, b) k = Mul (s, b) p = Add (m, e) q = Add (b, p) r = Add (q, k)"
      " t = Tanh (r)"))  # fmt: skip
 def test_a_recurrence_reads_one_row_of_a_sum(op_type, count, body):
