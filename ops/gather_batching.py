@@ -97,8 +97,8 @@ def moving_slice(batch: Batch) -> Value:
         if step == 1 and _differs(start, end) and not batched and len(axes) == 1:
             kind = bounds_kind(batch, start, end)
             if kind is not None:
-                places = (_bound(batch, index, position) for index in (1, 2))
-                ends = [Bound(*each) for each in zip(places, (start, end), strict=True)]
+                first, last = (_bound(batch, index, position) for index in (1, 2))
+                ends = Bound(first, start), Bound(last, end)
                 return bounded(batch, value, ends, axis, kind, distance(batch, True))
         length = _moving_length(batch, start, end)
         short, ahead = _effect(batch, start, end, axis, length)

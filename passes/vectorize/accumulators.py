@@ -471,8 +471,8 @@ class FinalValue:
         write, emit = self._write, self._emit
         count, buffer = self._feeding.iteration_dimension, self._feeding.same(write.state.initial)
         shape = buffer.fact.shape
-        every = write.flag is None and self._flat is None and count is not None
-        if write.line is None or not every or not shape:
+        every = write.flag is None and self._flat is None
+        if write.line is None or not every or count is None or not shape:
             return None
         axis, place = write.line
         offset = place.start if place.step > 0 else count - 1 - place.start
