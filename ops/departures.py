@@ -18,7 +18,7 @@ import onnx
 from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
-from ..ir import Node, Value, normal_domain
+from ..ir import Node, normal_domain
 from ..records import record
 from .operand_view import (
     Application,
@@ -214,15 +214,12 @@ def copies_size(application: Application) -> bool:
 
 def counts_from_the_back(application: Application) -> bool:
     """Test for a OneHot below opset 11 of an index that may be negative."""
-    kinds = tuple([_with_kernel(application.elem_type(index)) for index in range(3)])
+    # onnxruntime has no kernels for float16, and casts these operands.
+    own = [application.elem_type(index) for index in range(3)]
+    kinds = tuple([int(_T.FLOAT) if kind == _T.FLOAT16 else kind for kind in own])
     # 0 is a type that is not known, for which there may be a kernel.
     has_kernel = 0 in kinds or kinds in _ONE_HOT_KERNELS
     return application.opset < 11 and has_kernel and may_be_negative(application.operand(0))
-
-
-def _with_kernel(elem_type: int) -> int:
-    """The type to which onnxruntime casts operands of a type without kernels."""
-    return int(_T.FLOAT) if elem_type == _T.FLOAT16 else elem_type
 
 
 # Bodies ------------------------------------------------------------------------------------------
@@ -337,7 +334,8 @@ def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Depart
     # Most nodes leave here, before any operand is read.
     if node.op.op_type not in _BY_OPERATOR or normal_domain(node.op.domain):
         return None
-    application = _application(node, _values(node.inputs, types))
+    values = [None if value is None else ValueOperand(value, types) for value in node.inputs]
+    application = _application(node, values)
     return departure(application if opset is None else application._replace(opset=opset))
 
 
@@ -371,10 +369,6 @@ def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
     opset = 0 if graph is None else graph.root.opset()
     bodies = [(body.inputs, body.outputs) for name in node.bodies for body in node.bodies[name]]
     return Application(node.op.op_type, node.attribute, operands, opset, bodies)
-
-
-def _values(values: Sequence[Value | None], types: ElementTypes) -> list[Operand | None]:
-    return [None if value is None else ValueOperand(value, types) for value in values]
 
 
 _TABLE = (

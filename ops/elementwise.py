@@ -277,11 +277,7 @@ def _product(a: Bounds, b: Bounds) -> Bounds | None:
     return span([x * y for x in a for y in b])
 
 
-def _sum(a: Bounds, b: Bounds) -> Bounds:
-    return Bounds(a.low + b.low, a.high + b.high)
-
-
-@describes("Add", element=operator.add, ends=_sum)
+@describes("Add", element=operator.add, ends=lambda a, b: Bounds(a.low + b.low, a.high + b.high))
 @describes("Sub", element=operator.sub, ends=lambda a, b: Bounds(a.low - b.high, a.high - b.low))
 @describes("Mul", element=operator.mul, ends=_product)
 class Arithmetic(Elementwise):

@@ -94,7 +94,8 @@ def moving_slice(batch: Batch) -> Value:
             continue
         if step < 1:
             raise Unbatchable("moves backward")
-        if step == 1 and _differs(start, end) and not batched and len(axes) == 1:
+        is_open = start is None or end is None or (end - start).value is None
+        if step == 1 and is_open and not batched and len(axes) == 1:
             kind = bounds_kind(batch, start, end)
             if kind is not None:
                 first, last = (_bound(batch, index, position) for index in (1, 2))
@@ -151,7 +152,13 @@ def moving_blocks(batch: Batch) -> Value:
             bounds = [batch.vector(n) for n in (*fixed, axis + source.batched, step)]
             value = batch.emit.add("Slice", [source.value, *bounds], batch.label("_fixed"))
             source = dataclasses.replace(source, value=value)
-        elif len(cuts) == 1 and len(fixed) == 2 and step == -1 and _is_whole_backward(*fixed):
+        elif (
+            len(cuts) == 1
+            and len(fixed) == 2
+            and step == -1
+            and fixed[0] == -1
+            and fixed[1] < -LAST_OF_32_BITS
+        ):
             source = reversed_blocks(batch, axis)
         elif step < 1:
             raise Unbatchable("moves backward")
@@ -163,11 +170,6 @@ def moving_blocks(batch: Batch) -> Value:
     if source.partial is None:
         raise Unbatchable(DIFFERING)
     return batch.partial(source.value, source.partial)
-
-
-def _is_whole_backward(first: int, last: int) -> bool:
-    """Test for the bounds of all elements, the last one first."""
-    return first == -1 and last < -LAST_OF_32_BITS
 
 
 def _require_few(elements: int) -> None:
@@ -190,11 +192,6 @@ def _bounds(batch: Batch, index: int) -> list[Dimension | None]:
     if content is None and count is None:
         raise Unbatchable(DIFFERING)
     return [None] * (count or 0) if content is None else list(content.reshape(-1))
-
-
-def _differs(start: Dimension | None, end: Dimension | None) -> bool:
-    """Test for a length that is known only at run time."""
-    return start is None or end is None or (end - start).value is None
 
 
 def _bound(batch: Batch, index: int, position: int) -> Value:

@@ -301,7 +301,9 @@ def _may_compute_negative_zero(source: Source, depth: int) -> bool:
         return any(may[1:])
     one, other = operands if len(operands) == 2 else (operands[0] if operands else None, None)
     if one is None or other is None:
-        return not (kind == "Cast" and one is not None and _is_whole(one))
+        return not (
+            kind == "Cast" and one is not None and one.elem_type in (_T.BOOL, *INTEGER_BITS)
+        )
     # -0 + 0 is 0.
     if kind == "Add":
         return all(may)
@@ -313,10 +315,6 @@ def _may_compute_negative_zero(source: Source, depth: int) -> bool:
         return not one.is_same(other)
     # A maximum with positive numbers is no zero.
     return not (kind == "Max" and (_is_positive(one) or _is_positive(other)))
-
-
-def _is_whole(operand: Operand) -> bool:
-    return operand.elem_type == _T.BOOL or operand.elem_type in INTEGER_BITS
 
 
 def _is_never_zero(operand: Operand) -> bool:

@@ -117,15 +117,14 @@ def product_map(inputs: Sequence[Fact], axis: int, lhs: int, rhs: int) -> AxisMa
     """The map of a product of matrices: its rows, and the axes before the matrices."""
     one, other = inputs[lhs].dims, inputs[rhs].dims
     places: list[int | None] = [None] * len(inputs)
-    if len(one) > 1 and len(other) == 1:
-        places[lhs] = axis
-        return AxisMap(tuple(places))
-    if len(one) < 2 or len(other) < 2:
+    if not one or not other or len(one) == len(other) == 1:
         return None
     rank = max(len(one), len(other))
-    if axis == rank - 1:
+    # The result lacks the axis of rows if the left operand is a vector.
+    own = axis + (len(one) == 1 and axis == rank - 2)
+    if own == rank - 1:
         places[rhs] = len(other) - 1
-    elif axis == rank - 2:
+    elif own == rank - 2:
         places[lhs] = len(one) - 2
     else:
         places[lhs], places[rhs] = aligned(one, axis, rank), aligned(other, axis, rank)

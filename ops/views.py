@@ -70,6 +70,16 @@ def _from_front(axis: int | None, shape: Shape | None) -> int | None:
     return axis % len(shape) if -len(shape) <= axis < len(shape) else None
 
 
+def unsqueezed(value: Value | None, axis: int, fact: Callable[[Value], Fact]) -> Value | None:
+    """The value to which an Unsqueeze gives one axis, counted from the front; None for others."""
+    node = None if value is None else value.producer
+    if value is None or node is None or not node.is_op("Unsqueeze") or node.op.references:
+        return None
+    facts = [UNKNOWN if each is None else fact(each) for each in node.inputs]
+    own, shape = listed_numbers(node, facts, "axes", 1), fact(value).shape
+    return node.inputs[0] if shape and own in ([axis], [axis - len(shape)]) else None
+
+
 class ReduceView(NamedTuple):
     """The axes of a Reduce operator.
 

@@ -9,7 +9,7 @@ from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape, constant_fact, content_from
 from ...facts.magnitudes import LAST_OF_64_BITS
 from ...facts.polynomial import Dimension
-from ...ir import Array, Model, Value
+from ...ir import Model, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
@@ -136,9 +136,6 @@ class Feeding(Iterations):
         """Emit a constant vector of int64."""
         return self.emit.vector(numbers, "k")
 
-    def _constant(self, array: Array) -> Value:
-        return self.emit.constant(array, "k")
-
     # Trip count ----------------------------------------------------------------------------------
 
     def _count(self) -> Value:
@@ -206,7 +203,7 @@ class Feeding(Iterations):
         if condition is not None:
             # An iteration runs only if the condition held before it.
             holds = np.ones([1] * len(condition.shape or ()), np.bool_)
-            value = self._constant(holds)
+            value = self.emit.constant(holds, "k")
             assert value.constant is not None
             operands[condition] = Operand(value, False, constant_fact(value.constant))
         for scanned in loop_view.scan_inputs:

@@ -106,13 +106,10 @@ def _counters(loop_view: LoopView, inference: ShapeInference) -> Iterator[tuple[
             continue
         after = _transfer(node, {state.argument: Index(start, 1)}, inference)
         step = None if after is None or after.step != 1 else (after.start - start).value
-        if step and (abs(step) == 1 or _keeps_within(step, inference.fact(state.initial))):
+        # A larger step may make a counter wrap.
+        is_wide = inference.fact(state.initial).elem_type == onnx.TensorProto.INT64
+        if step and abs(step) < (LAST_OF_32_BITS if is_wide else 2):
             yield state.argument, Index(start, step)
-
-
-def _keeps_within(step: int, fact: Fact) -> bool:
-    """Test for a larger step by which a counter does not wrap."""
-    return fact.elem_type == onnx.TensorProto.INT64 and abs(step) < LAST_OF_32_BITS
 
 
 _ONE_ELEMENT = ("Identity", "Unsqueeze", "Squeeze", "Reshape")

@@ -456,7 +456,9 @@ class BlockLoop:
         inner, states = self.feeding.inner, self.feeding.carried.states
         own = dict(zip(states, inner.states, strict=True))
         sums = [dataclasses.replace(w, state=own[w.state]) for w in self.feeding.carried.sums]
-        independent = self._batcher.enter_independent({each.state for each in sums}, _is_tensor)
+        independent = self._batcher.enter_independent(
+            {each.state for each in sums}, lambda state: state.argument.elem_type is not None
+        )
         return DependenceGraph(inner, sums, independent)
 
     def _set_results(self) -> None:
@@ -529,10 +531,6 @@ class BlockLoop:
         target = emit.concat(parts, 0, "rows_shape")
         # Without allowzero a size of 0 means the input's size at the same place.
         return emit.add("Reshape", [blocks, target], label, allowzero=1)
-
-
-def _is_tensor(state: State) -> bool:
-    return state.argument.elem_type is not None
 
 
 def used_outputs(loop_view: LoopView) -> list[ScanOutput]:

@@ -1,4 +1,4 @@
-"""Read a state that grows by rows as a masked prefix of all rows.
+"""Read states that grow by rows, and first rows, as masked prefixes of all rows.
 
 ks, y = Loop (n, , k0) <                      rows = Loop (n) < ... row >
    body = b (i, c, k) => (c2, t, o) {         all = Concat (k0, rows)
@@ -11,6 +11,7 @@ ks, y = Loop (n, , k0) <                      rows = Loop (n) < ... row >
 >                                             >
 
 Such a state is the cache of attention. The rows must not depend on it, or on another such state.
+So is a Slice of the first rows of an outside value, if a Softmax reads it.
 """
 
 from typing import ClassVar
@@ -19,6 +20,7 @@ from ...analysis.shapes.inference import ShapeInference
 from ...facts.notions import Equality
 from ...facts.reason import Message
 from ...ir import Graph
+from ...ops.schema_queries import MIN_OF_INTEGERS
 from ..iteration.loop_view import LoopView, read
 from ..iteration.places import moving_indices
 from ..iteration.splice import is_used
@@ -27,7 +29,7 @@ from ..utils.replace_all_uses import replace_value
 from ..utils.sites import Site, SitePass
 
 _KEPT = Message("prefix-kept", "it {cause}")
-_READ = Message("prefixes-masked", "{count} states that grow by rows are prefixes of all rows")
+_READ = Message("prefixes-masked", "{count} value{s} became masked prefixes of all rows")
 _OLDEST = 11
 """The first opset with CumSum, and a Pad with inputs."""
 
@@ -49,7 +51,7 @@ class MaskPrefixes(SitePass):
 
     def visit(self, site: Site) -> None:
         """Rewrite the states of one Loop."""
-        if site.graph.root.opset() >= _OLDEST and site.holds("Concat"):
+        if site.graph.root.opset() >= _OLDEST and site.holds("Concat", "Slice"):
             count = _rewrite(site.graph, read(site.node), site.inference)
             if count:
                 site.rewritten(_READ(count=count))
@@ -57,7 +59,7 @@ class MaskPrefixes(SitePass):
 
 def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> int:
     """Rewrite the states of one Loop, and return their number."""
-    from .prefix_values import PrefixBody, emit_all_rows, growing_states
+    from .prefix_values import PrefixBody, emit_all_rows, growing_states, prefix_slices
 
     growing = [
         each
@@ -65,12 +67,16 @@ def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> in
         if each.state.final is None or can_carry(graph, each.state.final, each.state.initial)
     ]
     finals = {each.state.final for each in growing}
-    if not growing or not any(is_used(graph, v) for v in loop_view.node.outputs if v not in finals):
+    if not any(is_used(graph, v) for v in loop_view.node.outputs if v not in finals):
         return 0
     indices = moving_indices(loop_view, inference)
-    rows, others = emit_all_rows(graph, loop_view, growing, inference)
+    takes_min = graph.root.opset() >= MIN_OF_INTEGERS
+    cuts = prefix_slices(loop_view, inference, indices) if takes_min else {}
+    if not growing and not cuts:
+        return 0
+    rows, others = emit_all_rows(graph, loop_view, growing, inference) if growing else ([], {})
     pairs = list(zip(growing, rows, strict=True))
-    body = PrefixBody(loop_view, inference, pairs, indices)
+    body = PrefixBody(loop_view, inference, pairs, indices, cuts)
     places = {loop_view.states.index(each.state) for each in growing}
     results, infos = loop_view.body.outputs, loop_view.body.output_infos
     staying = [at for at in range(len(results)) if at - 1 not in places]
@@ -81,7 +87,7 @@ def _rewrite(graph: Graph, loop_view: LoopView, inference: ShapeInference) -> in
         if each.state.final is not None and graph.is_used(each.state.final):
             replace_value(graph, each.state.final, whole.rows)
     _remove_states(graph, loop_view, places)
-    return len(growing)
+    return len(growing) + len(cuts)
 
 
 def _remove_states(graph: Graph, loop_view: LoopView, places: set[int]) -> None:

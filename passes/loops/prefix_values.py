@@ -102,6 +102,26 @@ def _growing(loop_view: LoopView, inference: ShapeInference) -> Iterator[Growing
             yield GrowingState(state, node, row, axis, shape[axis], step)
 
 
+def prefix_slices(
+    loop_view: LoopView, inference: ShapeInference, indices: Mapping[Value, Index]
+) -> dict[Node, Index]:
+    """The Slices of as many first rows as a Softmax reads, and where these end."""
+    body, cuts, soft = loop_view.body, dict[Node, Index](), set[Index]()
+    varying = body.dependents([*body.inputs])
+    for node in body.nodes():
+        view = read_slice(node, inference.fact)
+        place = None if view is None or view.start != 0 else view.bounds[1]
+        end = None if place is None else indices.get(place)
+        if view is None or end is None or end.step < 0 or end.start.less(0) is not False:
+            continue
+        if {view.source, view.source.producer}.isdisjoint(varying):
+            cuts[node] = end
+            # Others have running sums, or would read all rows in each iteration.
+            readers = body.dependents([node])
+            soft |= {end for each in readers if isinstance(each, Node) and each.is_op("Softmax")}
+    return {node: end for node, end in cuts.items() if end in soft}
+
+
 def _needed(loop_view: LoopView, growing: Sequence[GrowingState]) -> set[Vertex]:
     """The nodes and states that compute rows."""
     free = [state for state in loop_view.states if is_invariant(state)]
@@ -197,6 +217,7 @@ class PrefixBody:
         inference: the facts of the model's values, before the change.
         growing: the states, with all their rows.
         indices: the induction variables of the body.
+        cuts: the Slices that become prefixes, and where these end.
     """
 
     def __init__(
@@ -205,8 +226,10 @@ class PrefixBody:
         inference: ShapeInference,
         growing: Sequence[tuple[GrowingState, AllRows]],
         indices: dict[Value, Index],
+        cuts: Mapping[Node, Index],
     ) -> None:
         self.body = loop_view.body
+        self._cuts, self._trips = cuts, inference.number(loop_view.maximum)
         self.emit = Builder(self.body)
         self._inference = inference
         self._indices = indices
@@ -216,6 +239,7 @@ class PrefixBody:
         self._cut: dict[Value, Value] = {}
         self._replaced: dict[Value, Value] = {}
         self._lengths: dict[tuple[Dimension, int], Length] = {}
+        self._firsts: dict[tuple[Index, Dimension], Length] = {}
         self._sizes: dict[Dimension, Length] = {}
         self._varying = self.body.dependents([*self.body.inputs])
         for each, rows in growing:
@@ -382,6 +406,9 @@ class PrefixBody:
 
     def _enter_cut(self, node: Node) -> None:
         """Enter a Slice or a Range as long as a prefix; the body keeps the node."""
+        if node in self._cuts:
+            self._enter_prefix(node)
+            return
         length = self._length_of(node.input(2) if node.is_op("Slice") else node.input(1))
         if length is None or node.op.references:
             return
@@ -398,3 +425,21 @@ class PrefixBody:
         whole = self.emit.cut(view.source, 0, total, view.axis, label)
         varies = self._varies(view.source, None)
         self._enter(node.output(), whole, view.axis, length, varies, own=True)
+
+    def _enter_prefix(self, node: Node) -> None:
+        """Enter the first rows of an outside value."""
+        view = read_slice(node, self._fact)
+        assert view is not None and view.bounds[1] is not None
+        source, end = view.source, self._cuts[node]
+        size = self._fact(source).dims[view.axis]
+        if (end, size) not in self._firsts:
+            emit = self.emit
+            total = emit.size(source, view.axis, "total")
+            places = emit.numbers(emit.squeeze(total, 0, "total"), "places")
+            count = emit.add("Min", [view.bounds[1], total], "end")
+            present = emit.add("Less", [places, count], "present")
+            has_rows = size.less(1) is False or size == self._trips
+            occupied = has_rows and end.start.less(1) is False
+            rows = AllRows(source, total, places, total)
+            self._firsts[end, size] = Length(rows, count, present, occupied)
+        self._enter(node.output(), source, view.axis, self._firsts[end, size], varies=False)

@@ -16,11 +16,10 @@ from collections.abc import Iterator
 
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
-from ...facts.attribute_or_input import listed_numbers
 from ...facts.polynomial import Dimension
 from ...ir import Graph, Node, Value
 from ...ops.builder import Builder
-from ...ops.views import read_slice
+from ...ops.views import read_slice, unsqueezed
 from ...records import record
 from ..iteration.loop_view import LoopView, State, add_states, declaration
 from ..iteration.splice import own_output
@@ -107,14 +106,10 @@ class _Joined:
 
     def bare(self, part: int) -> Value | None:
         """The value to which an Unsqueeze gives the axis, if nothing reads that axis."""
-        node = skip_identities(self.parts[part]).producer
         own = [read for read in self.reads if read.parts[0] <= part < read.parts[1]]
-        if node is None or not node.is_op("Unsqueeze") or not all(r.is_element for r in own):
-            return None
-        facts = [self._inference.fact(value) for value in node.inputs if value is not None]
-        axes = listed_numbers(node, facts, "axes", 1)
-        is_axis = axes is not None and [axis % len(self.shape) for axis in axes] == [self.axis]
-        return node.inputs[0] if is_axis else None
+        value = skip_identities(self.parts[part])
+        is_bare = all(read.is_element for read in own)
+        return unsqueezed(value, self.axis, self._inference.fact) if is_bare else None
 
 
 def split_states(loop_view: LoopView, inference: ShapeInference) -> int:

@@ -39,6 +39,7 @@ _SHIPPED = "onnxruntime"
 _LARGE = Message(
     "form-takes-memory",
     "a form that would run faster on small inputs needs {memory}; allow it with {option}",
+    rank=3,
 )
 _COSTLY = Message(
     "raised-form-slower",
@@ -101,26 +102,28 @@ class Accelerate(Pass):
         return changed
 
     def _explain(self, model: Model, context: PassContext, budget: SearchBudget) -> None:
-        """Remark what keeps each loop from an operator, which only trials have seen."""
+        """Remark what keeps each loop from another form, which only trials have seen."""
         stages = [stage for stages in self.alternatives for stage in stages]
         passes = [each for stage in stages if isinstance(stage, Repeated) for each in stage.passes]
-        raising = [each for each in passes if isinstance(each, registry.RaiseRecurrences)]
         loops = [node for node in _loops(model) if not joins_rows(node)]
-        if not raising or not loops:
-            return
-        # The reasons came up in trials on copies, whose remarks were dropped with them.
-        trial = try_passes(raising[:1], budget.copy(model), context, repeat=False)
-        reasons = {
-            each.path: each.reason for each in trial.context.remarks if each.action == "kept"
-        }
-        remarked = {
-            node
-            for remark, node in context.remarks.entries
-            if (remark.pass_name, remark.action) == (raising[0].name, "kept")
-        }
-        for node in loops:
-            if node not in remarked:
-                context.kept(raising[0], node, reasons.get(node.path, _COSTLY()))
+        for kind in (registry.RaiseRecurrences, registry.VectorizeLoops):
+            own = next((each for each in passes if isinstance(each, kind)), None)
+            if own is None or not loops:
+                return
+            # The reasons came up in trials on copies, whose remarks were dropped with them.
+            trial = try_passes([own], budget.copy(model), context, repeat=False).context.remarks
+            reasons = {each.path: each for each in trial if each.action == "kept"}
+            entries = [(each, n) for each, n in context.remarks.entries if each.action == "kept"]
+            remarked = {(each.pass_name, n) for each, n in entries}
+            for node in loops:
+                # A faster form takes too long to load, or too much memory.
+                if (own.name, node) in remarked:
+                    continue
+                if node.path in reasons:
+                    context.kept(own, node, reasons[node.path].reason)
+                elif (self.name, node) not in remarked:
+                    context.kept(own, node, _COSTLY())
+            loops = [n for n in loops if n.path in reasons and reasons[n.path].code == "no-state"]
 
     def _shrink(self, model: Model, context: PassContext, budget: SearchBudget) -> bool:
         """Run the last passes until they change nothing with new facts of all values.

@@ -142,7 +142,7 @@ def parallel_prefix(
     if isinstance(monoid, OneOperator) and reach is None and is_defined("CumSum", emit.opset):
         kind = monoid.op.op_type
         if kind in _COUNTED:
-            return [_by_count(emit, kind, rows[0], axis)]
+            return [by_count(emit, kind, rows[0], axis)]
     if isinstance(monoid, OneOperator) and emit.opset < MIN_OF_INTEGERS:
         compares = monoid.op.op_type in ("Max", "Min") and facts[0].elem_type in INTEGER_BITS
         monoid = OneOperator(monoid.op, compares)
@@ -155,7 +155,7 @@ def parallel_prefix(
     return _straight(emit, monoid, rows, facts, distances, axis)
 
 
-def _by_count(emit: Builder, kind: str, rows: Value, axis: int) -> Value:
+def by_count(emit: Builder, kind: str, rows: Value, axis: int = 0) -> Value:
     """Emit the And, Or or Xor of all truth values up to each, by counting."""
     flags = emit.add("Not", [rows], "flags") if kind == "And" else rows
     counts = emit.add("Cast", [flags], "counts", to=onnx.TensorProto.INT64)

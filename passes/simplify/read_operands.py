@@ -25,7 +25,7 @@ from ...facts.reason import Message
 from ...ir import Graph, Model, Node, Value
 from ...ir.io.deserialize import FlatModel
 from ...ops.builder import Builder
-from ...ops.views import read_slice
+from ...ops.views import read_slice, unsqueezed
 from ..base import Pass, PassContext
 from ..utils.replace_all_uses import replace_values
 
@@ -180,7 +180,9 @@ class _Reading:
         label, build, first = part.result.name, Builder(self._graph), operands[0].start
         start, end = part.start - first, part.end - first
         is_whole = not start and part.end == operands[-1].end
-        whole = self._row(values[0], part.axis) if part.is_element else values[0]
+        whole: Value | None = values[0]
+        if part.is_element:
+            whole = unsqueezed(whole, part.axis, self._parts.inference.fact)
         if is_whole and whole is not None and len(values) == 1:
             is_output = part.result in self._graph.outputs
             return build.add("Identity", [whole], label) if is_output else whole
@@ -194,15 +196,6 @@ class _Reading:
             index = build.constant(np.array(start, np.int64), "row")
             return build.add("Gather", [values[0], index], label, axis=part.axis)
         return part_of(build, values[0], part.axis, start, end, label)
-
-    def _row(self, value: Value, axis: int) -> Value | None:
-        """The value that is one row along an axis of size 1."""
-        node, shape = value.producer, self._parts.inference.fact(value).shape
-        if node is None or shape is None or not node.is_op("Unsqueeze") or node.op.references:
-            return None
-        inputs = [Fact() if v is None else self._parts.inference.fact(v) for v in node.inputs]
-        axes = listed_numbers(node, inputs, "axes", 1)
-        return node.inputs[0] if axes in ([axis], [axis - len(shape)]) else None
 
 
 def _gather(node: Node, inputs: Sequence[Fact]) -> tuple[int, tuple[int, int] | None]:

@@ -103,7 +103,11 @@ def _chosen(body: Graph, state: State, places: Places) -> Write | None:
     shape = places.inference.fact(flag).shape
     if shape is None or any(size != 1 for size in shape):
         return None
-    ways = _branches(body, chooser) if chooser.is_op("If") else _operands(body, chooser)
+    if chooser.is_op("If"):
+        ways = _branches(body, chooser)
+    else:
+        values = [value for value in chooser.inputs[1:] if value is not None]
+        ways = [(v, v.producer if len(body.uses(v)) == 1 else None) for v in values]
     for negated in (False, True):
         (one, node), (other, _) = ways[::-1] if negated else ways
         if other is not state.argument or node is None or one is not node.output():
@@ -132,14 +136,6 @@ def _branches(body: Graph, chooser: Node) -> list[_Way]:
         others = [node for node in graph.nodes() if not node.is_op("Identity")]
         ways.append((result, others[0] if len(others) == 1 else None))
     return ways
-
-
-def _operands(body: Graph, chooser: Node) -> list[_Way]:
-    """The ways of a Where, which alone reads them."""
-    return [
-        (value, None if value is None or len(body.uses(value)) != 1 else value.producer)
-        for value in chooser.inputs[1:]
-    ]
 
 
 def _as_write(state: State, node: Node, places: Places) -> Write | None:
@@ -213,13 +209,9 @@ def _combined(body: Graph, state: State, node: Node, places: Places) -> Write | 
         alone = all(len(body.uses(each.output())) == 1 for each in path)
         shapes = [inference.fact(value).shape for value in (element, combine.output())]
         same = None not in shapes and _without_ones(shapes[0]) == _without_ones(shapes[1])
-        if alone and same and {*users} == {read, node} and element not in _outputs(path):
+        if alone and same and {*users} == {read, node} and element.producer not in path:
             return Write(state, node, element, index, _REDUCTIONS[combine.op_type], path)
     return None
-
-
-def _outputs(nodes: tuple[Node, ...]) -> list[Value]:
-    return [node.output() for node in nodes]
 
 
 def _reads_place(read: Node, state: State, node: Node, body: Graph, places: Places) -> bool:

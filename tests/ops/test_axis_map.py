@@ -75,6 +75,9 @@ def batches(rng):  # noqa: PLR0915
         rest = [f(*second.get(equation, (2, 4)))] if "," in equation else []
         yield "Einsum", 12, [first, *rest], {"equation": equation}
     yield "MatMul", 13, [f(n, 1, 3, 4), f(2, 4, 3)], {}
+    yield "MatMul", 13, [f(4), f(n, 4, 3)], {}
+    yield "MatMul", 13, [f(4), f(4, n)], {}
+    yield "MatMul", 13, [f(n, 3, 4), f(4)], {}
     yield "MatMulInteger", 10, [u(n, 3, 4), u(4, 3), z, z], {}
     yield "QLinearMatMul", 10, [u(n, 3, 4), s, z, u(4, 3), s, z, s, z], {}
     for turned in (0, 1):

@@ -52,7 +52,7 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
     shape = facts[0].shape
     own = [state.result for state in recurrence.states]
     if shape is None or any(dim != 1 for dim in shape):  # elements must not mix
-        own += _outputs(recurrence.nodes)
+        own += [v for node in recurrence.nodes for v in node.outputs if v is not None]
     if shape is None or any(recurrence.fact(value).shape != shape for value in own):
         raise Unfit(_NO_TABLE)
     if any(fact.shape != shape for fact in facts):
@@ -102,10 +102,6 @@ def _look_up(recurrence: Recurrence) -> Replacement:
     initial = recurrence.feeding.same(state.initial).value
     values = emit.add("Gather", [joined, initial], "places", axis=1)
     return _replace_looked_up(recurrence, [recurrence.feeding.after(values)], looks=True)
-
-
-def _outputs(nodes: Sequence[Node]) -> list[Value]:
-    return [value for node in nodes for value in node.outputs if value is not None]
 
 
 def _compose(axis: int) -> Callable[..., list[Value]]:

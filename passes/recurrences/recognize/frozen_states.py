@@ -20,6 +20,7 @@ from ....ops import rules_of
 from ....ops.batching import Operand
 from ....records import record
 from ...iteration.loop_view import State
+from ...scans.parallel_prefix import by_count
 from ..weights import Unfit
 from .recurrence import Recurrence, Replacement
 
@@ -243,11 +244,11 @@ class _Freeze:
         hits = feeding.every(hit, "hits")
         hits = hits if flag.frozen else emit.add("Not", [hits], "hits")
         if flag.state is None:
-            stops = self._any(hits)
+            stops = by_count(emit, "Or", hits)
             return stops, stops
         first = feeding.first_row(flag.state)
         first = first if flag.frozen else emit.add("Not", [first], "hits")
-        flags = self._any(emit.concat([first, hits], 0, "hits"))
+        flags = by_count(emit, "Or", emit.concat([first, hits], 0, "hits"))
         return flags, feeding.before(flags)
 
     def _require_flag(self) -> None:
@@ -268,11 +269,6 @@ class _Freeze:
         is_whole = shape is not None and all(dim == 1 for dim in shape)
         if is_own or is_open or None in shapes or not (is_whole or {shape} == set(shapes)):
             raise Unfit(_NO_FLAG)
-
-    def _any(self, hits: Value) -> Value:
-        """Emit truth values that hold from the first hit on."""
-        numbers = self._emit.add("Cast", [hits], "hits", to=_INT64)
-        return self._emit.add("Cast", [self._emit.running_sum(numbers, "met")], "met", to=_BOOL)
 
     def _read(self, state: State, free: Value, places: Value) -> Value:
         """Emit the values of a free state at the numbers of live iterations."""

@@ -6,10 +6,9 @@ y = ReduceSum <keepdims = 0> (Concat <axis = 0> (Unsqueeze (a, [0]), Unsqueeze (
 from collections.abc import Callable
 
 from ....analysis.iterations.trip_count import skip_identities
-from ....facts.attribute_or_input import listed_numbers
 from ....facts.fact import Fact
 from ....ir import Node, Value
-from ....ops.views import read_reduction
+from ....ops.views import read_reduction, unsqueezed
 
 FactOf = Callable[[Value], Fact]
 
@@ -24,21 +23,9 @@ def joined_values(node: Node, fact: FactOf) -> list[Value] | None:
     rank = 0 if shape is None else len(shape) + 1
     if view is None or view.keeps or not rank or view.axes != (join.attribute("axis") % rank,):
         return None
-    values = [_source(value, rank, view.axes[0], fact) for value in join.inputs]
-    sources = [value for value in values if value is not None]
-    return sources if len(sources) == len(values) else None
-
-
-def _source(value: Value | None, rank: int, axis: int, fact: FactOf) -> Value | None:
-    """The value to which an Unsqueeze gives the axis."""
-    node = None if value is None else skip_identities(value).producer
-    source = None if node is None or not node.is_op("Unsqueeze") else node.input(0)
-    if node is None or source is None:
-        return None
-    shape, axes = fact(source).shape, listed_numbers(node, _facts(node, fact), "axes", 1)
-    if shape is None or len(shape) + 1 != rank or axes is None:
-        return None
-    return source if [own % rank for own in axes] == [axis] else None
+    values = [None if v is None else skip_identities(v) for v in join.inputs]
+    sources = [unsqueezed(value, view.axes[0], fact) for value in values]
+    return [each for each in sources if each is not None] if None not in sources else None
 
 
 def _facts(node: Node, fact: FactOf) -> list[Fact]:

@@ -24,7 +24,7 @@ from ....facts.types import IEEE_FLOATS, INTEGER_BITS, PLAIN_INTEGERS
 from ....ir import Graph, Operator, Value
 from ....ops.builder import Builder
 from ....ops.schema_queries import is_defined, takes
-from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator
+from ...scans.parallel_prefix import MOST_STEP_BYTES, OneOperator, by_count
 from ..weights import Unfit
 from .coefficients import Coefficient
 from .extremes import raise_best
@@ -322,18 +322,13 @@ def _sums(recurrence: Recurrence, reader: StepReader, plain: Bounded, fact: Fact
     """Emit the sums before each iteration and after the last; truth values by their parity."""
     emit, offset = recurrence.emit, plain.offset
     assert offset is not None
-    rows, truth = reader.rows_of(offset), fact.elem_type == _TYPES.BOOL
-    if truth:
-        rows = emit.add("Cast", [rows], "numbers", to=_TYPES.INT64)
-    first = recurrence.first_row()
-    dtype = np.dtype(np.int64) if truth else onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
+    rows, first = reader.rows_of(offset), recurrence.first_row()
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
     zero = emit.constant(np.array(0, dtype), "zero")
     zeros = emit.add("Expand", [zero, emit.add("Shape", [first], "shape")], "zeros")
-    sums = emit.running_sum(emit.concat([zeros, rows], 0, "rows"), "sums")
-    if not truth:
-        return sums
-    two = emit.integer(2, "two")
-    return emit.add("Cast", [emit.add("Mod", [sums, two], "odd")], "odd", to=_TYPES.BOOL)
+    rows = emit.concat([zeros, rows], 0, "rows")
+    truth = fact.elem_type == _TYPES.BOOL
+    return by_count(emit, "Xor", rows) if truth else emit.running_sum(rows, "sums")
 
 
 def _join(emit: Builder, one: Value, other: Value, fact: Fact, less: bool = False) -> Value:

@@ -193,7 +193,8 @@ class _Search:
         self.graph, self._loop, self._plan = graph, loop, plan
         self._emit = Builder(graph)
         self._most = count_exits(loop, plan, self._emit)
-        holds = self._emit.constant(np.full(_shape_of(loop.body("body"), 1), True), "holds")
+        shape = (1,) * len(loop.body("body").inputs[1].shape or ())
+        holds = self._emit.constant(np.full(shape, True), "holds")
         labels = ["" if value is None else value.name for value in loop.outputs]
         labels = [*labels[: len(loop.inputs) - 2], "hits"]
         inputs = [self._most, holds, *loop.inputs[2:]]
@@ -284,11 +285,6 @@ class _Search:
         )
         iterations = emit.add("Min", [most, iterations], "iterations")
         end_by_count(self.graph, self._loop, self._plan, iterations)
-
-
-def _shape_of(body: Graph, index: int) -> tuple[int, ...]:
-    """The shape of an input of a body, of one element."""
-    return (1,) * len(body.inputs[index].shape or ())
 
 
 @record(frozen=True)

@@ -231,17 +231,16 @@ class Product:
             flags.append(own)
         if not terms:
             return {}
-        joined = {place: self._reduce(emit, terms)}
+        joined = {
+            place: functools.reduce(
+                lambda *pair: combine(emit, self.semiring.join, pair, self.elem_type), terms
+            )
+        }
         if own is not None:
             yes = emit.constant(np.array(True), "yes")
             present = [yes, own] if None in flags else [flag for flag in flags if flag is not None]
             joined[flag_of(place)] = _joined(emit, "Or", present)
         return joined
-
-    def _reduce(self, emit: Builder, terms: Sequence[Value]) -> Value:
-        return functools.reduce(
-            lambda *pair: combine(emit, self.semiring.join, pair, self.elem_type), terms
-        )
 
     def _nothing(self, emit: Builder) -> Value:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(self.elem_type)

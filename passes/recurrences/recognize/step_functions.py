@@ -119,7 +119,7 @@ class StepReader(Coefficients):
             return
         rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
         if self._recurrence.fact(node.output()).shape != self._shape:
-            raise Unfit(f"{node} may change its shape")
+            raise self._first_obstacle(node, "may change its shape")
         comparison = self._compare(node) if self._has_bounds else None
         kind = None if node.domain else COMPARISONS.get(node.op_type)
         if kind is not None and None not in node.inputs:
@@ -128,12 +128,14 @@ class StepReader(Coefficients):
         if comparison is not None:
             self._comparisons[node.output()] = comparison
         elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
-            for value in node.inputs:
-                if value in self._obstacles:
-                    raise self._obstacles[value]
-            raise Unfit(f"{node} computes the next value")
+            raise self._first_obstacle(node, "computes the next value")
         else:
             self._values[node.output()] = rule(self, node)
+
+    def _first_obstacle(self, node: Node, what: str) -> Unfit:
+        """The obstacle of an operand, or else of a node."""
+        before = [self._obstacles[value] for value in node.inputs if value in self._obstacles]
+        return before[0] if before else Unfit(f"{node} {what}")
 
     # Operands ------------------------------------------------------------------------------------
 

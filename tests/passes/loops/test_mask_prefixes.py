@@ -97,6 +97,74 @@ def test_no_loop_is_left():
     assert_equal_outputs(text, made, feed)
 
 
+FIRST_ROWS = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x, float[K, 2] k)
+    => (float[N, 2] y)
+    <bool yes = {1}, int64 zero = {0}, int64 one = {1}, int64[1] k0 = {0}> {
+    sh = Shape (x) n = Gather (sh, zero)
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[2] r) {
+        d = Identity (c) e = Gather (x, i) j = Add (i, one) u = Unsqueeze (j, k0)
+        s = Slice (k, k0, u, k0) p = MatMul (s, e) w = Softmax <axis = 0> (p)
+        t = Slice (k, k0, u, k0) r = MatMul (w, t) }> }"""
+
+
+def first_rows_feeds():
+    numbers = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
+    for iterations, rows in ((0, 0), (0, 3), (1, 0), (1, 1), (4, 4), (5, 3), (3, 5)):
+        yield {"x": numbers[:iterations, :2], "k": numbers[:rows, 2:].copy()}
+    # Rows that no iteration reads count for nothing.
+    yield {"x": numbers[:2, :2], "k": np.where(np.arange(6)[:, None] < 4, numbers[:6, 2:], np.inf)}
+
+
+def test_first_rows():
+    head, _ = FIRST_ROWS.split("{\n        d = ")
+    after = (
+        head
+        + """
+            <int64[1] k_1 = {0}, int64 k_2 = {0}, int64 k_3 = {1}, int64[1] one_1 = {1},
+             float w_fill = {-inf}, float r_fill = {0}, float r_number = {0},
+             float r_number_1 = {inf}, int64 axis = {0}, int64[4] pads = {1, 0, 0, 0}> {
+        d = Identity (c) e = Gather (x, i) j = Add (i, one) u = Unsqueeze (j, k0)
+        shape = Shape (k) total = Gather (shape, k_1) total_1 = Squeeze (total, k_1)
+        places = Range (k_2, total_1, k_3) end = Min (u, total) present = Less (places, end)
+        p = MatMul (k, e) w_filled = Where (present, p, w_fill) w = Softmax <axis = 0> (w_filled)
+        r_filled = Where (present, w, r_fill) size = Abs (k) finite = Less (size, r_number_1)
+        numbers = Where (finite, k, r_number) others = Where (finite, r_number, k)
+        sums = CumSum <exclusive = 0, reverse = 0> (others, axis) sums_1 = Pad (sums, pads)
+        lost = Gather <axis = 0> (sums_1, end) r_lost = Squeeze (lost, k_1)
+        r_1 = MatMul (r_filled, numbers) r = Add (r_1, r_lost) }> }"""
+    )
+    assert_rewrites(MaskPrefixes(), FIRST_ROWS, after, list(first_rows_feeds()))
+
+
+@table(
+    ("one = {1}", "one = {0}"),  # no rows in the first iteration
+    ("one = {1}", "one = {3}"),
+    (
+        "p = MatMul (s, e)",
+        "v = Unsqueeze (e, k0) o = Mul (s, v) p = ReduceSum <keepdims = 0> (o, l)",
+    ),
+)
+def test_first_rows_of_other_lengths(old, new):
+    text = FIRST_ROWS.replace(old, new).replace("k0 = {0}", "k0 = {0}, int64[1] l = {1}")
+    made = run_passes(text, MaskPrefixes())
+    assert made.changed
+    for feed in first_rows_feeds():
+        assert_equal_outputs(text, made.model, feed)
+
+
+@table(
+    ("w = Softmax <axis = 0> (p)", "w = Relu (p)"),  # running sums serve it
+    ("j = Add (i, one)", "j = Sub (one, i)"),
+    ("one = {1}", "one = {-1}"),  # counted from the end
+    ("s = Slice (k,", "v = Neg (k) o = Add (v, e) s = Slice (o,"),
+    ("s = Slice (k, k0, u, k0)", "s = Slice (k, k1, u, k0)"),
+)
+def test_first_rows_that_stay(old, new):
+    text = FIRST_ROWS.replace("t = Slice (k, k0, u, k0)", "t = Identity (s)").replace(old, new)
+    text = text.replace("k0 = {0}", "k0 = {0}, int64[1] k1 = {1}")
+    assert not run_passes(text, MaskPrefixes()).changed
+
+
 @table(
     loop(
         PLAIN.replace("v = Exp (q)", "v = ReduceMax <keepdims = 1> (z, k0)").replace(

@@ -23,6 +23,12 @@ BODIES = {
     "a matrix of each iteration": "g = Unsqueeze (e, last) h = Mul (g, w) t = MatMul (s, h)",
     "with offsets": "g = Unsqueeze (e, last) h = Mul (g, w) a = MatMul (h, s) b = Add (a, e)"
     " t = Sum (b, f)",
+    "a Gemm of the state": "u = Unsqueeze (s, first) g = Unsqueeze (e, first) h = Mul (w, g)"
+    " v = Unsqueeze (f, first) a = Gemm <transB = 1, alpha = 0.5> (u, h, v)"
+    " t = Squeeze (a, first)",
+    "a delta rule": "u = Unsqueeze (s, last) g = Unsqueeze (e, first) h = Unsqueeze (e, last)"
+    " v = Unsqueeze (f, last) d = MatMul (g, u) p = Neg (d) a = Gemm <beta = 0.5> (h, p, u)"
+    " b = Add (a, v) t = Squeeze (b, last)",
     "a sum of products": "u = Unsqueeze (s, last) g = Unsqueeze (e, first) h = Mul (w, g)"
     " a = Mul (u, h) t = ReduceSum <keepdims = 0> (a, first)",
     "a shift and an insertion": "a, b = Split <axis = 0> (s, parts) g = Neg (b)"
