@@ -13,7 +13,7 @@ conversions fuzz attack: export STRAIGHTLINE_FAULTS = raise
 # The fuzzers share models and comparisons with the tests.
 conversions fuzz attack hostile mutants: export PYTHONPATH = tests/support
 
-.PHONY: demo test lint types pytest pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel release clean
+.PHONY: demo test lint types pytest pytest-1 pytest-2 unclaimed pyright conversions fuzz attack hostile mutants browser bench regress clients trials docs lowest wheel release clean
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
@@ -25,12 +25,19 @@ demo: $(VENV)/.installed  ## rewrite a real model and show what happened
 	$(PY) examples/demo.py
 
 # mypy has one process: the tests run beside it.
-test: lint  ## linting, strict type checking, all tests
-	$(MAKE) --no-print-directory --jobs=2 types pytest
+test: lint unclaimed  ## linting, strict type checking, all tests
+	$(MAKE) --no-print-directory --jobs=3 types pytest-1 pytest-2
 
-# To rewrite the asserts of all files takes each process ten seconds: only tests that fail run again with it.
-pytest: $(VENV)/.installed
-	$(PY) -m pytest -n 2 --assert=plain || { $(PY) -m pytest --last-failed --last-failed-no-failures=none; exit 1; }
+pytest: unclaimed
+	$(MAKE) --no-print-directory --jobs=2 pytest-1 pytest-2
+
+unclaimed: $(VENV)/.installed
+	rm -rf build/tests
+
+# Two processes that share the folders of the tests. To rewrite the asserts of all files takes each ten seconds: only tests
+# that fail run again with it.
+pytest-1 pytest-2:
+	FOLDERS=build/tests $(PY) -m pytest --assert=plain -o console_output_style=classic -o cache_dir=build/$@ || { $(PY) -m pytest --last-failed --last-failed-no-failures=none -o cache_dir=build/$@; exit 1; }
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -40,10 +47,9 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	mkdir -p build/types
 	ln -sfn ../.. build/types/straightline
-	MYPYPATH=build/types $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.definitions -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.options -p straightline.passes -p straightline.records -p straightline.reduction -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
-	  -m straightline -m straightline.__main__
 	$(PY) -m straightline.dev.tools.page_types build/types/pages
-	MYPYPATH=build/types:tests/support $(BIN)/mypy --follow-imports=silent --ignore-missing-imports --allow-subclassing-any tests/support/typed_calls.py build/types/pages/*.py
+	MYPYPATH=build/types:build/types/pages:tests/support $(BIN)/mypy -p straightline.analysis -p straightline.batch -p straightline.cli -p straightline.definitions -p straightline.display -p straightline.driver -p straightline.facts -p straightline.interop -p straightline.ir -p straightline.limits -p straightline.ops -p straightline.options -p straightline.passes -p straightline.records -p straightline.reduction -p straightline.reference -p straightline.report -p straightline.runtimes -p straightline.targets -p straightline.verification -p straightline.version_converter -p straightline.versions \
+	  -m straightline -m straightline.__main__ -m typed_calls $$(basename -s .py build/types/pages/*.py | sed 's/^/-m /')
 
 pyright: $(VENV)/.installed  ## calls as users write them, checked by pyright
 	$(BIN)/pip install --quiet basedpyright

@@ -2,6 +2,7 @@ import functools
 import gc
 import os
 import sys
+from pathlib import Path
 
 # Before numpy is loaded: matrices are small here, and each process of the tests works for itself.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -14,6 +15,7 @@ import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 import typer.testing  # noqa: E402
 from depth import DEEP, is_left_out, keep_samples  # noqa: E402
+from shared_folders import SharedFolders  # noqa: E402
 
 pytest.register_assert_rewrite("clusters", "commands", "harness", "loops", "straightened")
 
@@ -24,6 +26,9 @@ hypothesis.settings.load_profile("no-deadline")
 
 # A third of the time of a command in the process of its test: typer makes all commands anew.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
+
+FOLDERS = os.environ.pop("FOLDERS", None)
+"""Marks of the folders of tests that processes share; not for tests of tests."""
 
 MOST_BYTES = 6 << 30
 """Memory of one process of the tests: one that asks for more fails, with its name."""
@@ -36,7 +41,9 @@ def pytest_configure(config):
     # Collections of all objects take two seconds while tests are imported, and seconds at the end.
     gc.set_threshold(1_000_000, 20, 1000)
     config.addinivalue_line("markers", "sample(count): so many of its cases, unless all are to run")
-    if "PYTEST_XDIST_WORKER" in os.environ and sys.platform == "linux":
+    if FOLDERS is not None:
+        config.pluginmanager.register(SharedFolders(Path(FOLDERS)))
+    if (FOLDERS or "PYTEST_XDIST_WORKER" in os.environ) and sys.platform == "linux":
         _limit_memory()
 
 
