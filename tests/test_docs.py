@@ -9,6 +9,8 @@ import typer.main
 from straightline.cli import commands, exit_codes
 from straightline.dev.tools import loop_pages, passes
 from straightline.passes import PASSES
+from straightline.targets.registry import names
+from straightline.version_converter.schemas import OLDEST, REVIEWED
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -30,6 +32,17 @@ def test_every_pass_has_a_section_or_page_with_its_options(kind):
 def test_the_tables_of_the_pages_about_loops_are_those_of_the_code(name):
     page = (loop_pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
     assert loop_pages.written(name, page) == page
+
+
+def test_every_target_is_listed():
+    page = (DOCS / "targets.md").read_text(encoding="utf-8")
+    line = page.partition("## Shipped targets\n\n")[2].partition("\n")[0]
+    assert tuple(re.findall(r"`([\w-]+)`", line)) == names()
+
+
+@pytest.mark.parametrize("name", ["opset-conversion", "from-onnx-converter"])
+def test_opsets_of_conversions(name):
+    assert f"{OLDEST} to {REVIEWED}" in (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_the_files_of_the_graph_are_introduced():
