@@ -10,7 +10,7 @@ opset of the operators after, `rows * x` the operands that may vary from row to 
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from .definition import Definition
 from .expansion import with_lists
 from .pattern import Pattern, PatternNode, RuleError, Variable, parse_pattern
 from .registry import DEFAULT_OPSET, register
+
+Kinds = Mapping[str, int | None]
+"""The kinds of attributes by their variables; None for any."""
 
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _END = {True: "least", False: "most"}
@@ -68,7 +71,9 @@ def _read(content: str, place: str) -> list[Definition]:
             before, since, rows = part, 11, ""
         elif keyword == "since":
             if not part.isdigit():
-                raise RuleError(f"{place}: since is followed by an opset, not '{part}'")
+                raise RuleError(
+                    f"{place}: since is followed by an opset, not '{' '.join(part.split())}'"
+                )
             since = int(part)
         elif keyword == "rows":
             rows = part
@@ -106,11 +111,11 @@ def _check(definition: Definition, place: str) -> None:
         if name not in definition.places:
             raise RuleError(f"{place}: rows: {definition.name} has no operand '{name}'")
     values = definition.node.attributes.values()
-    variables = {value.name for value in values if isinstance(value, Variable)}
+    variables = {value.name: value.kind for value in values if isinstance(value, Variable)}
     _require_operators(after, opset, variables, f"{place}: {definition.name}")
 
 
-def _require_operators(after: Pattern, opset: int, variables: set[str], place: str) -> None:
+def _require_operators(after: Pattern, opset: int, variables: Kinds, place: str) -> None:
     for node in after.nodes:
         read = [value.name for value in node.attributes.values() if isinstance(value, Variable)]
         read += [operand.name for operand in node.inputs if operand.kind == "attribute"]
@@ -122,7 +127,7 @@ def _require_operators(after: Pattern, opset: int, variables: set[str], place: s
                 f"{place}: ONNX has no operator {node.op_type} in opset {opset};"
                 " write 'since N' for a newer one"
             )
-        fault = next(_faults(node, opset), None)
+        fault = next(_faults(node, opset, variables), None)
         if fault is not None:
             raise RuleError(f"{place}: {node.op_type} of opset {opset} {fault}")
         for value in node.attributes.values():
@@ -130,7 +135,7 @@ def _require_operators(after: Pattern, opset: int, variables: set[str], place: s
                 _require_operators(value, opset, variables, place)
 
 
-def _faults(node: PatternNode, opset: int) -> Iterator[str]:
+def _faults(node: PatternNode, opset: int, variables: Kinds) -> Iterator[str]:
     """The faults of a node against the schema of its operator, as predicates."""
     schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
     attributes = dict(node.attributes)
@@ -138,10 +143,14 @@ def _faults(node: PatternNode, opset: int) -> Iterator[str]:
     for name, value in attributes.items():
         if name not in schema.attributes:
             yield f"has no attribute '{name}'"
-        elif not isinstance(value, Variable | Pattern):
+        elif not isinstance(value, Pattern):
             kind = schema.attributes[name].type
-            message = attribute_message(name, list(value) if isinstance(value, tuple) else value)
-            if message.type != kind.value:
+            if isinstance(value, Variable):
+                own = variables[value.name]
+            else:
+                items = list(value) if isinstance(value, tuple) else value
+                own = attribute_message(name, items).type
+            if own not in (None, kind.value):
                 yield f"has an attribute '{name}' of kind {kind.name}"
     for name, attribute in schema.attributes.items():
         if attribute.required and name not in attributes:

@@ -50,11 +50,20 @@ class Definition:
         """The operator before.
 
         Raises:
-            RuleError: the text is unreadable, or holds more than one node.
+            RuleError: the text is unreadable, holds more than one node, or a node whose operands
+                are not the names of the header, or which names a variable twice.
         """
         pattern = parse_pattern(self.before)
         if len(pattern.nodes) != 1:
-            raise RuleError(f"'{self.before}': a definition has one node before")
+            raise RuleError(f"'{pattern.text}': a definition has one node before")
+        (node,) = pattern.nodes
+        if sorted(operand.name for operand in node.inputs) != sorted(pattern.parameters):
+            raise RuleError(
+                f"'{pattern.text}': its operands are the names of the header, each once"
+            )
+        names = [value.name for value in node.attributes.values() if isinstance(value, Variable)]
+        if len({*names}) < len(names):
+            raise RuleError(f"'{pattern.text}': each attribute has a variable of its own")
         return pattern
 
     @property

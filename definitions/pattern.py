@@ -12,7 +12,7 @@ may be absent and else is a float, and `body = (float s) => (t) { ... }` a graph
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import onnx
@@ -166,6 +166,7 @@ def parse_pattern(text: str) -> Pattern:
     Raises:
         RuleError: a syntax error, an unknown value, or one that is defined twice.
     """
+    text = " ".join(text.split())  # for messages of one line
     pattern = _Parser(text).pattern()
     defined = dict.fromkeys(pattern.parameters)
     for node in pattern.nodes:
@@ -238,7 +239,7 @@ class _Parser:
 
     def graph(self) -> Pattern:
         """A header with its nodes."""
-        parameters = {p.name: p for p in self.listed("(", ")", self.parameter)}
+        parameters = self.once([(p.name, p) for p in self.listed("(", ")", self.parameter)])
         self.take("=>")
         outputs = self.listed("(", ")", self.parameter)
         nodes: list[PatternNode] = []
@@ -248,6 +249,18 @@ class _Parser:
         shapes = {p.name: p.shape for p in outputs if p.shape is not None}
         names = tuple([p.name for p in outputs])
         return Pattern(self.text, parameters, names, shapes, tuple(nodes))
+
+    def once(self, items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        """Items by name.
+
+        Raises:
+            RuleError: a name stands twice.
+        """
+        names = [name for name, _ in items]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise RuleError(f"'{self.text}': '{twice}' stands twice")
+        return dict(items)
 
     def listed(self, start: str, end: str, read: Any) -> list[Any]:
         """Items between two marks, separated by commas."""
@@ -282,7 +295,7 @@ class _Parser:
             if not dims and star is None and self.sees("*"):
                 star = self.take(kind="name")
             elif self.kind() == "number":
-                dims.append(int(self.take()))
+                dims.append(self.number(whole=True))
             else:
                 dims.append(self.take(kind="name"))
             if not self.sees(","):
@@ -297,7 +310,7 @@ class _Parser:
             outputs.append(self.take(kind="name"))
         self.take("=")
         op_type = self.take(kind="name")
-        attributes = dict(self.listed("<", ">", self.attribute)) if self._opens() else {}
+        attributes = self.once(self.listed("<", ">", self.attribute) if self._opens() else [])
         inputs = self.listed("(", ")", self.operand)
         return PatternNode(op_type, tuple(inputs), tuple(outputs), attributes)
 
@@ -339,10 +352,13 @@ class _Parser:
             return tuple(self.listed("[", "]", self.number))
         return self.number()
 
-    def number(self) -> Number:
+    def number(self, whole: bool = False) -> Any:
         """A number, whole where it is written so."""
-        text = self.take(kind="number")
-        return float(text) if any(c in text for c in ".einf") or text == "-0" else int(text)
+        position, text = self.tokens[self.at][2], self.take(kind="number")
+        is_float = any(c in text for c in ".einf") or text == "-0"
+        if (whole and is_float) or not (is_float or -(2**63) <= int(text) < 2**63):
+            raise self.error(position)
+        return float(text) if is_float else int(text)
 
     def operand(self) -> Operand:
         """An operand of a node."""

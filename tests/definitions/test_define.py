@@ -18,6 +18,7 @@ MODEL = """<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
     g (float[N, 3] x) => (float[N, 3] y) {
         t = com.acme.Swish <beta = 2.0> (x)  y = com.acme.Half <mode = "down"> (t) }"""
 
+BEFORE = "before (x) => (y) {{ y = {} }}\nafter (x) => (y) {{ y = Neg (x) }}"
 AFTER = "before (x) => (y) {{ y = a.B (x) }}\nafter (x) => (y) {{ y = {} }}"
 
 
@@ -80,6 +81,14 @@ def test_definitions_stand_in_a_file_too(tmp_path):
     ("before (x) => (y) { y = a.B (x) }\nsince x\nafter (x) => (y) { y = Neg (x) }", "an opset"),
     ("before (x) => (y) { y = }\nafter (x) => (y) { y = Neg (x) }", "cannot be read"),
     (AFTER.format("Relu <alpha = 1.0> (x)"), "Relu of opset 17 has no attribute 'alpha'"),
+    (BEFORE.format("a.B (x, x)"), "its operands are the names of the header, each once"),
+    (BEFORE.format("a.B (x, 1.0)"), "its operands are the names of the header, each once"),
+    (BEFORE.format("a.B ()"), "its operands are the names of the header, each once"),
+    (BEFORE.format("a.B <a = @a ? 1, b = @a ? 2> (x)"), "attribute has a variable of its own"),
+    (BEFORE.format("a.B <a = 1, a = 2> (x)"), "'a' stands twice"),
+    ("before (x[inf]) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Neg (x) }", "at 'inf"),
+    (AFTER.format("Gather <axis = 9223372036854775808> (x, 0)"), "at '9223372036854775808"),
+    (BEFORE.format("a.B <b = @b ? 1> (x)").replace("Neg", "Elu <alpha = @b>"), "of kind FLOAT"),
     (AFTER.format("Cast (x)"), "Cast of opset 17 needs an attribute 'to'"),
     (AFTER.format("Elu <alpha = 1> (x)"), "has an attribute 'alpha' of kind FLOAT"),
     (AFTER.format("Mul (x, @b)"), "there is no '@b' in 'before'"),
