@@ -11,6 +11,7 @@ from onnx import TensorProto
 from ..ir import MAX_OPSET, instead, nearest
 from ..ir.io.toml_text import parse_toml
 from ..ops.schema_queries import operators, schema_at
+from ..ops.traits import operators_with
 from ..version_converter.schemas import OLDEST
 from .target import ANY_SHAPE, Form, Opsets, Source, Target, TargetError, Tried
 
@@ -24,6 +25,17 @@ _INPUT_LISTS = (
     *("constant", "initializers", "computed", "nonnegative", "absent", "static", "whole"),
     *("from_sizes", "from_data", "scalars", "filled", "wide"),
 )
+_INDEXED, _BRANCHES = ("GatherND", "ScatterND"), ("If",)
+_OF_OPERATORS = {
+    "same_ranks": _BRANCHES,
+    "same_shapes": _BRANCHES,
+    "depthwise": ("Conv", "ConvTranspose"),
+    # The writer changes the order.
+    "constants_first": (*operators_with("commutative"), "Max", "Mean", "Min", "Sum"),
+    "whole_tuples": _INDEXED,
+    "max_tuple": _INDEXED,
+}
+"""The operators that a key speaks of."""
 _PLACE_TABLES = ("ranks", "types", "not_from")
 _KEYS = {
     "about": "a text",
@@ -50,11 +62,8 @@ _FORM_KEYS = {
     "lacks_attributes": "a table",
     **dict.fromkeys((*_ATTRIBUTE_LISTS, *_INPUT_LISTS, "present"), "a list of texts"),
     **dict.fromkeys(_PLACE_TABLES, "a table"),
+    **dict.fromkeys((*_OF_OPERATORS, "even_pads"), "true or false"),
     **dict.fromkeys(("max_inputs", "max_outputs", "max_uses", "max_tuple"), "a number"),
-    **dict.fromkeys(
-        ("same_ranks", "same_shapes", "even_pads", "depthwise", "constants_first", "whole_tuples"),
-        "true or false",
-    ),
     "max_rank": "a number",
     "element_types": "a list of texts",
     "lacks_element_types": "a list of texts",
@@ -206,6 +215,7 @@ class _Reader:
             self._fail(at[:-1], "write a table")
         self._require_operator(at[:-1], operator)
         self._require(table, _FORM_KEYS, at)
+        self._check_flags(operator, at, table)
         attributes, inputs, outputs = _names_of(operator)
         for key in ("attributes", "lacks_attributes"):
             for name, values in table.get(key, {}).items():
@@ -224,6 +234,14 @@ class _Reader:
         self._check_places(at, table)
         fields = {key: _frozen(value) for key, value in table.items()}
         return Form(**{**fields, **self._limits(at, table)})
+
+    def _check_flags(self, operator: str, at: str, table: Mapping[str, Any]) -> None:
+        """Check that a form has no key of other operators."""
+        for key in table:
+            if operator not in _OF_OPERATORS.get(key, (operator,)):
+                self._fail(at + key, f"it is of {', '.join(_OF_OPERATORS[key])} alone")
+        if table.get("even_pads"):
+            self._require_name(f"{at}even_pads", "pads", _names_of(operator)[0], "attribute")
 
     def _check_places(self, at: str, table: Mapping[str, Any]) -> None:
         """Check the lists of a form by input or output."""
