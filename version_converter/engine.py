@@ -20,7 +20,14 @@ from .declaring import declare_results
 from .errors import Failure, Refused
 from .function_body import function_body, instantiate_function, with_inner
 from .narrow_constants import widen_constants
-from .registry import INEXACT_BODIES, NodeDraft, adapt, expand_longer_form, has_adapter
+from .registry import (
+    INEXACT_BODIES,
+    UNFIT_BODIES,
+    NodeDraft,
+    adapt,
+    expand_longer_form,
+    has_adapter,
+)
 from .schemas import REVIEWED, first_opset
 from .subgraph_extraction import drop_unread
 from .types import Types, shape_of
@@ -263,7 +270,8 @@ class Engine:
         if results is None:
             # The function body of these operators in the specification rounds unlike
             # their kernels.
-            inexact = node.op_type in INEXACT_BODIES
+            unfit = UNFIT_BODIES.get(node.op_type)
+            inexact = node.op_type in INEXACT_BODIES or (unfit is not None and unfit(node))
             proto = None if inexact else function_body(node, version, self.types)
             if proto is None:
                 raise other

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import onnx
 
-from ..ir import Value
+from ..ir import Node, Value
 from .attribute_to_input import MOVES, apply_moves
 from .form import Concern, OperatorForm, always
 from .node_draft import NodeDraft as NodeDraft  # noqa: PLC0414, adapters import it from here
@@ -42,6 +42,9 @@ HARMLESS: set[tuple[str, str]] = set()
 
 BODY_MENDS: dict[str, Callable[[onnx.FunctionProto], None]] = {}
 """By operator: the correction of its function in onnx."""
+
+UNFIT_BODIES: dict[str, Callable[[Node], bool]] = {}
+"""By operator: a test of nodes that its function in onnx does not compute."""
 
 INEXACT_BODIES: set[str] = set()
 """Operators that are never replaced by their function in onnx: it is less accurate, or differs."""

@@ -103,6 +103,13 @@ class Expand(OpRun):
         return (np.broadcast_to(data, target).copy(),)
 
 
+class Shape(OpRun):
+    """Shape: an end before the first axis is counted from the back once."""
+
+    def _run(self, data: Array, start: int = 0, end: int | None = None) -> tuple[Array, ...]:
+        return (np.array(data.shape[start:end], np.int64),)
+
+
 class Unsqueeze(OpRun):
     """Unsqueeze, any version: the order of the axes means nothing, and a scalar is one axis."""
 
@@ -267,6 +274,7 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     RandomUniformLike,
     Clip,
     Expand,
+    Shape,
     Unsqueeze,
     Squeeze,
     OneHot,

@@ -30,6 +30,11 @@ def test_the_mean_of_nothing_is_zero(shape, dtype, opset):
         assert_as_onnxruntime(*one_node("ReduceMean", [array], opset, keepdims=keepdims))
 
 
+@pytest.mark.parametrize("attributes", [{"end": -5}, {"start": -5, "end": -1}, {"start": 5}])
+def test_axes_out_of_range_are_the_first_or_the_last(attributes):
+    assert_as_onnxruntime(*one_node("Shape", [np.ones((2, 3, 4), np.float32)], 17, **attributes))
+
+
 @pytest.mark.parametrize("op_type", ["Div", "Mod"])
 def test_integers_are_not_divided_by_zero(op_type):
     one, zero = np.array([7, -7]), np.array([2, 0])
