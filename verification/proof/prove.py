@@ -50,7 +50,7 @@ from .execution.inputs import (
 from .execution.node_checker import InvalidError
 from .execution.obligations import Log, with_operands
 from .execution.static_types import require_types
-from .execution.symbolic_execution import Execution, SizesExecution, TracedExecution
+from .execution.symbolic_execution import Execution, TracedExecution
 from .execution.value_numbers import Side, ValueNumbers
 from .explanation import TWIN, needed, places, users
 from .forced_conditions import MOST_FORCED, Forced, forced_conditions, joined
@@ -240,7 +240,6 @@ class _Question:
         self.demanded: Case = self.assumed
         self.facts: dict[bool, Sequence[Dimension]] = {}
         self.declarations: Declarations = {}
-        self.declares = False
         self.typed: set[int] = set()
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
@@ -579,9 +578,6 @@ class _Question:
             runs = self._executions(inputs)
             counts = self._by_cut_points(inputs, runs)
             if counts is not None:
-                if self.declares:  # a run of the whole rewrite checks its declarations
-                    execution = SizesExecution(terms, "after", *self._sources(1))
-                    self._run(1, (execution, runs[1][1]), inputs)
                 return counts, set()
             one = self._run(0, runs[0], inputs)
             for _ in range(MOST_FORCED):
@@ -681,7 +677,6 @@ class _Question:
         proto, rows = self.protos[side], self.sides[side].rows
         original = self.declarations if side else None
         compiler = Compiler(self.terms.heads, proto, self.operations, rows, original)
-        self.declares = compiler.declares
         if side:
             self.rewrite = compiler.main
         else:
@@ -770,15 +765,20 @@ class _Question:
         return dict(zip(self.names, numbers.sizes_of(places), strict=True))
 
     def _holds_between(self, cuts: CutPoints) -> bool:
-        """Test whether models are equal between cut points."""
+        """Test whether models are equal between cut points. Of these too little may be known to see
+        that a node does not depart: the models as a whole need no assumption then."""
         runs = [self._execution(side) for side in (0, 1)]
+        bounds, assumptions = self.terms.symbols.magnitudes, set(self.assumptions)
+        notes = bounds.narrow, bounds.ends
         try:
-            cuts.require_equal(runs)
-            self._compare([], runs, [run.log for run in runs])
+            pairs, departs = cuts.differences(runs), unequal(*[run.departing for run in runs])
+            if not (departs or self._compare(pairs, runs, [run.log for run in runs])):
+                return True
         except OpenError:
-            self.terms.comparing = False
-            return False
-        return True
+            pass
+        self.terms.comparing, self.assumptions = False, assumptions
+        bounds.narrow, bounds.ends = notes
+        return False
 
     def _run(
         self, side: int, run: tuple[Execution, Program], inputs: Mapping[str, Term]

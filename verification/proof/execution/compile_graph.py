@@ -151,11 +151,13 @@ class Program:
         infos: all types that it declares for values other than inputs, by slot, with the name.
         imports: its opsets.
         proto: the graph or function.
+        slots: slots of the names of a graph.
         names: the names of its inputs.
     """
 
     proto: onnx.GraphProto | onnx.FunctionProto
     imports: Mapping[str, int]
+    slots: Mapping[str, int] = dataclasses.field(default_factory=dict)
     steps: list[Step] = dataclasses.field(default_factory=list)
     inputs: list[int] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
@@ -259,7 +261,6 @@ class Compiler:
 
     Attributes:
         declarations: the types that an original declares, by name.
-        declares: true for a rewrite that declares sizes which its original does not.
     """
 
     def __init__(
@@ -271,7 +272,6 @@ class Compiler:
         original: Declarations | None = None,
     ) -> None:
         self.declarations: dict[str, list[onnx.TypeProto]] = {}
-        self.declares = False
         self._original = original
         self._heads = heads
         self._functions: dict[FunctionKey, onnx.FunctionProto] = {
@@ -295,6 +295,7 @@ class Compiler:
     ) -> Program:
         program = Program(graph, imports)
         scope = _Scope(program, around)
+        program.slots = scope.slots
         names = [info.name for info in graph.input]
         constants = {t.name: t for t in graph.initializer}
         constants |= {t.values.name: t for t in graph.sparse_initializer}
@@ -355,7 +356,6 @@ class Compiler:
             dims = dims_of(type_.tensor_type)
             if dims is not None:
                 program.sizes.append((place, dims, name))
-                self.declares = True
 
     def _nodes(self, rows: Iterable[Row], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:

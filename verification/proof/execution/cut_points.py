@@ -5,19 +5,20 @@ number of its own in the original computes the value of its name there, the mode
 induction in the order of the rewrite, its operands are values of the original (A. Kuehlmann and
 F. Krohm, "Equivalence Checking Using Cuts and Heaps", DAC 1997).
 
-A cut point is a variable of which nothing is known but its element type. Where more is needed, the
-models are compared as a whole.
+    s = Shape (x)  t = Gather (s, i)  y = Reshape (x, t)      y = Reshape (x, k)
+
+Here x is a variable of the sizes that its node in the original has, inferred from those of its
+operands without terms. Where more is needed, the models are compared as a whole.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-
-import onnx
+from collections.abc import Iterable, Iterator, Sequence
 
 from ....facts.fact import Fact
 from ....ir.dataflow_graph import reach
 from ....reference.bodies import label
 from ..terms.budget import OpenError
-from ..terms.term import Term
+from ..terms.op_semantics import FIRST_PLAIN
+from ..terms.term import Term, speaks_of_no_axis
 from ..terms.term_manager import Terms
 from .compile_graph import ABSENT, Program, Step
 from .symbolic_execution import Execution, Value
@@ -34,126 +35,146 @@ class CutPoints:
     """
 
     def __init__(self, terms: Terms, shared: Correspondence, programs: Sequence[Program]) -> None:
-        self._terms = terms
-        self._shared = shared
+        self._terms, self._shared = terms, shared
         self._program, self._rewrite = programs
-        graph = self._rewrite.proto
-        assert isinstance(graph, onnx.GraphProto)
         pairs = zip(self._program.outputs, self._rewrite.outputs, strict=True)
         self._other_outputs = any(shared.before[one] != shared.after[other] for one, other in pairs)
 
     @property
     def cover_all(self) -> bool:
-        """Test whether the models share all values of the rewrite, and the outputs."""
-        return not (self._shared.differing or self._other_outputs)
+        """Test whether all values are shared, and no sizes are declared anew."""
+        return not (self._shared.differing or self._other_outputs or self._rewrite.sizes)
 
-    def require_equal(self, runs: Sequence[Execution]) -> None:
-        """Prove the values equal that are assumed to be.
+    def differences(self, runs: Sequence[Execution]) -> list[tuple[str, Value, Value]]:
+        """Values that are assumed to be equal and have two terms, with their names.
 
         Args:
             runs: executions of both models, which log the nodes that may fail.
 
         Raises:
-            OpenError: that is not known.
+            OpenError: many nodes differ, or a value may have other sizes than the rewrite declares.
         """
         shared, steps = self._shared, self._rewrite.steps
         if self._other_outputs:
             raise OpenError("an output is another value of the original")
         if len(shared.differing) * MOST_SHARE > len(steps):
             raise OpenError("most nodes differ")
-        region = _Region(shared, self._program, runs[0], self._value)
+        region = _Region(self._terms, shared, self._program, runs[0])
         frame: list[Value] = [None] * self._rewrite.size
+        pairs: list[tuple[str, Value, Value]] = []
         for index in shared.differing:
-            for at in _operands(steps[index]):
-                place = shared.after[at]
-                if place[0] in shared.common or place[0] in shared.leaves:
-                    frame[at] = self._value(place)
+            region.fill(frame, steps[index].inputs)
             for at, result in outputs_of(runs[1], steps[index], frame):
-                assumed = shared.assumed.get(at)
-                if assumed is None:
-                    frame[at] = result
-                elif region.of(assumed) is not result:
-                    raise OpenError("the operands of a node may matter")
-
-    def _value(self, place: Place) -> Value:
-        """Input or constant, or a variable for what a node computes; nothing if absent."""
-        number, index = place
-        if place == NOTHING or number in self._shared.leaves:
-            return self._shared.leaves.get(number)
-        types = self._shared.types[number]
-        elem_type = types[index] if index < len(types) else 0
-        return self._terms.leaf("input", place, Fact(elem_type))
+                if at in shared.assumed:
+                    frame[at], original = None, region.of(shared.assumed[at])
+                    if original is not result:
+                        pairs.append((label(steps[index].node), original, result))
+        region.fill(frame, [at for at, *_ in self._rewrite.sizes])
+        runs[1].is_partial = True
+        runs[1].require_sizes(self._rewrite, frame, self._rewrite.sizes, True)
+        return pairs
 
 
 class _Region:
-    """Values of the original between cut points, computed on demand.
+    """Values of the original, computed on demand: variables where the rewrite has them, too.
 
     Args:
+        terms: the terms of the proof.
         shared: the values of both models.
         program: the main graph of the original.
         execution: an execution of the original.
-        value: function from a cut point to its term.
     """
 
     def __init__(
-        self,
-        shared: Correspondence,
-        program: Program,
-        execution: Execution,
-        value: Callable[[Place], Value],
+        self, terms: Terms, shared: Correspondence, program: Program, execution: Execution
     ) -> None:
-        self._before = shared.before
-        self._steps = program.steps
-        self._execution = execution
-        self._value = value
-        self._cuts = {place for place in shared.after if place[0] in shared.common}
-        self._leaves = shared.leaves
+        self._terms, self._shared, self._before = terms, shared, shared.before
+        self._steps, self._execution = program.steps, execution
+        self._cuts = set(shared.after)
         self._frame: list[Value] = [None] * program.size
-        self._results: dict[Place, Value] = {}
+        self._values: dict[Place, Value] = {NOTHING: None}
         self._makers: dict[Place, int] = {}
+        self._count = 0
         for index, step in enumerate(self._steps):
             for at in step.outputs:
                 # Several nodes may have one value; the first of them computes it.
                 self._makers.setdefault(self._before[at], index)
 
-    def of(self, place: Place) -> Value:
+    def fill(self, frame: list[Value], slots: Iterable[int]) -> None:
+        """Fill slots of the rewrite that are empty."""
+        for at in slots:
+            if frame[at] is None:
+                frame[at] = self._value(self._shared.after[at])
+
+    def of(self, place: Place) -> Term:
         """Value that a node computes from cut points.
 
         Raises:
-            OpenError: that takes many nodes, or nodes with bodies.
+            OpenError: that takes many nodes, or a node with bodies.
         """
-
-        def makers(index: int) -> list[int]:
-            places = [self._before[at] for at in _operands(self._steps[index])]
-            return [self._makers[each] for each in places if not self._is_cut(each)]
-
-        # Steps are in topological order.
-        for index in sorted(reach(makers, [self._makers[place]])):
-            self._run(self._steps[index])
-        if len(self._results) * MOST_SHARE > len(self._steps):
-            raise OpenError("most nodes differ")
-        return self._results[place]
-
-    def _is_cut(self, place: Place) -> bool:
-        is_leaf = place == NOTHING or place[0] in self._leaves
-        return is_leaf or place in self._cuts or place in self._results
-
-    def _run(self, step: Step) -> None:
+        step = self._steps[self._makers[place]]
         if step.bodies or step.operation.function:
             raise OpenError(f"{label(step.node)} has bodies")
+        results = self._run(step)
+        for each, result in results.items():
+            if each not in self._values:
+                self._values[each] = self._terms.variable(result.fact)
+        return results[place]
+
+    def _value(self, place: Place) -> Value:
+        """Input or constant, or what a node computes."""
+        number = place[0]
+        if number in self._shared.leaves:
+            return self._shared.leaves[number]
+        if place not in self._values:
+            # Steps are in topological order.
+            for index in sorted(reach(self._waiting, [self._makers[place]])):
+                self._compute(self._steps[index])
+        return self._values[place]
+
+    def _waiting(self, index: int) -> list[int]:
+        """Nodes that compute the operands of a node and have not run."""
+        places = [self._before[at] for at in self._steps[index].inputs]
+        values, leaves = self._values, self._shared.leaves
+        return [self._makers[p] for p in places if p not in values and p[0] not in leaves]
+
+    def _compute(self, step: Step) -> None:
+        """Run a node that the rewrite lacks; infer facts of the outputs of any other one."""
+        operation, places = step.operation, [self._before[at] for at in step.outputs]
+        is_plain = not (operation.bodies or operation.function)
+        if is_plain and not self._cuts.issuperset(places):
+            for place, result in self._run(step).items():
+                if place in self._cuts:
+                    result = self._terms.variable(result.fact)
+                self._values[place] = result
+            return
+        facts: Sequence[Fact] = ()
+        if is_plain and operation.version >= FIRST_PLAIN:
+            args = tuple([self._value(self._before[at]) for at in step.inputs])
+            while args and args[-1] is None:
+                args = args[:-1]
+            if not (step.head.axes_of_first and speaks_of_no_axis(step.head, args)):
+                facts = self._terms.facts_of(step.head, args, operation.width)
+        for index, place in enumerate(places):
+            if place not in self._values:
+                types = self._shared.types[place[0]]
+                unknown = Fact(types[place[1]] if place[1] < len(types) else 0)
+                fact = facts[index] if facts else self._terms.facts.one(unknown)
+                self._values[place] = self._terms.variable(fact)
+
+    def _run(self, step: Step) -> dict[Place, Term]:
+        """Values that a node computes.
+
+        Raises:
+            OpenError: many nodes have run.
+        """
+        self._count += 1
+        if self._count * MOST_SHARE > len(self._steps):
+            raise OpenError("most nodes differ")
         for at in step.inputs:
-            place = self._before[at]
-            is_cut = place in self._cuts or place[0] in self._leaves
-            self._frame[at] = self._value(place) if is_cut else self._results.get(place)
-        for at, result in outputs_of(self._execution, step, self._frame):
-            self._results[self._before[at]] = result
-
-
-def _operands(step: Step) -> Iterator[int]:
-    """Slots that a node reads, its bodies included."""
-    yield from step.inputs
-    for body in step.bodies.values():
-        yield from [outer for outer, _ in body.captures]
+            self._frame[at] = self._value(self._before[at])
+        results = outputs_of(self._execution, step, self._frame)
+        return {self._before[at]: result for at, result in results}
 
 
 def outputs_of(execution: Execution, step: Step, frame: list[Value]) -> Iterator[tuple[int, Term]]:

@@ -95,6 +95,7 @@ class Execution:
         seen: variables of all loops so far.
         is_untouched: whether a body runs for the facts of its outputs without an iteration.
         growth: numbers that iterations add to states of loops, by node.
+        is_partial: whether a run of all nodes may know more of the sizes of values.
         over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
             may round as they like.
         unopened: whether only that kept a node from being executed by its definition.
@@ -124,7 +125,7 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
-        self.over_reals = self.unopened = False
+        self.over_reals = self.unopened = self.is_partial = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
         self._closures: dict[Program, Callable[[Sequence[Value]], list[Value]]] = {}
@@ -135,7 +136,6 @@ class Execution:
         self._constants: dict[int, Term] = {}
         self._sizes: dict[str, Dimension] = {}
         """Sizes by the names that only the rewrite gives them."""
-        self._constants_of: dict[Step, Term] = {}
 
     def run(
         self, program: Program, inputs: Sequence[Value], frame: Frame | None = None
@@ -191,7 +191,7 @@ class Execution:
                     raise_type_conflict(name, declared, type_of(value.fact))
             for rows, is_new in ((program.sizes, True), (program.inherited, False)):
                 if rows:
-                    self._require_sizes(program, frame, rows, is_new)
+                    self.require_sizes(program, frame, rows, is_new)
             # An output of a body has no absent form in ONNX; only outputs of a main graph or of a
             # call may be left out here.
             if around is not None and any(result is None for result in results):
@@ -202,7 +202,7 @@ class Execution:
 
         return call
 
-    def _require_sizes(
+    def require_sizes(
         self, program: Program, frame: Frame, rows: Sequence[Any], is_new: bool
     ) -> None:
         """Check declared sizes, which the original must declare for these values otherwise."""
@@ -213,8 +213,8 @@ class Execution:
             # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
             # value_info changes results, although the specification gives it no meaning.
             if shape is None:
-                numbers = [dim for dim in dims if isinstance(dim, int)]
-                is_wrong = value is not None and bool(numbers) and place not in demanded
+                numbers = self.is_partial or any(isinstance(dim, int) for dim in dims)
+                is_wrong = value is not None and numbers and place not in demanded
             else:
                 pairs = zip(dims, shape, strict=False)
                 is_wrong = len(dims) != len(shape) or any(
@@ -238,8 +238,10 @@ class Execution:
             other = Dimension.symbol(declared).replaced(case)
         else:
             other = self._sizes.setdefault(declared, size)
+        if size == other or self.is_partial:
+            return size != other
         symbols = size.symbols | other.symbols
-        return size != other and symbols <= names | {n for d in case.values() for n in d.symbols}
+        return symbols <= names | {n for d in case.values() for n in d.symbols}
 
     def _demand_sizes(self, program: Program, value: Term, dims: Sequence[Dim]) -> bool:
         """Demand the sizes that a body declares, with which runtimes make room for its values.
@@ -267,8 +269,9 @@ class Execution:
         return self._constants[key]
 
     def constant_of(self, step: Step) -> Term:
-        """Term of a Constant."""
-        term = self._constants_of.get(step)
+        """Term of a Constant, common to nodes of both models with the same bytes."""
+        key = step.operation, self.folder
+        term = self.terms.held.get(key)
         if term is None:
             (attribute,) = step.node.attribute
             if attribute.name == "value":
@@ -276,7 +279,7 @@ class Execution:
             else:
                 term = self.terms.apply(step.head, ())[0]
             assert term is not None
-            self._constants_of[step] = term
+            self.terms.held[key] = term
         return term
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
@@ -593,21 +596,6 @@ def _is_certain(dims: Sequence[Dim], shape: Shape | None) -> bool:
     return len(dims) == len(shape) and all(
         dim == declared for declared, dim in pairs if isinstance(declared, int)
     )
-
-
-class SizesExecution(Execution):
-    """Execution for the sizes of values alone: it records no node that may fail or depart."""
-
-    def _plain(self, step: Step, args: tuple[Value, ...]) -> Sequence[Value]:
-        """Outputs of a function of its inputs."""
-        operation, terms, head = step.operation, self.terms, step.head
-        if operation.version < FIRST_PLAIN:
-            head, args = lifted(terms, head, args)
-        results = terms.apply(head, args, operation.width)
-        if head is step.head:
-            facts = terms.opaque_facts(head, args, operation.width)
-            operation.outcomes[tuple([arg and arg.fact for arg in args])] = facts
-        return results
 
 
 class TracedExecution(Execution):

@@ -31,16 +31,11 @@ Place = tuple[int, int]
 NOTHING: Place = (0, 0)
 """Place of an absent input."""
 
-MOST_SHARE = 4
+MOST_SHARE = 2
 """Divisor of the nodes of a model: if more than that share differs, cut points spare little."""
 
 _FEW = 3
 """Limit of the nodes that one model has and the other lacks."""
-
-_COPIES = ("Identity", "Constant")
-"""Operators that compute no new value, of which a rewrite may have more or fewer."""
-
-_SIZES = frozenset({"Shape", "Size"})
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 
@@ -61,7 +56,6 @@ class Correspondence(NamedTuple):
         after: place of each slot of the rewrite.
         differing: indices of the nodes of the rewrite that the original lacks.
         assumed: places that nodes of the rewrite share with the original by name, by slot.
-        common: numbers of the main graph of the original.
         types: element types of the outputs of each number; 0 if unknown.
         leaves: terms of the inputs and constants, by number.
     """
@@ -70,7 +64,6 @@ class Correspondence(NamedTuple):
     after: list[Place]
     differing: list[int]
     assumed: dict[int, Place]
-    common: set[int]
     types: Sequence[tuple[int, ...]]
     leaves: Mapping[int, Term]
 
@@ -130,7 +123,6 @@ class ValueNumbers:
             self._terms.budget.make_terms(len(self._args))
 
     def _of_rewrite(self, program: Program, one: list[Place], after: Side) -> Correspondence:
-        names: Mapping[str, Place] | None = None
         differing: list[int] = []
         assumed: dict[int, Place] = {}
         frame, numbers = self._frame(after)
@@ -142,23 +134,22 @@ class ValueNumbers:
             if step.bodies or step.operation.function:
                 raise _UnsupportedError
             differing.append(index)
-            names = _places_by_name(program, one) if names is None else names
             for at, name in zip(step.outputs, step.node.output, strict=True):
-                place = names.get(name) if at != ABSENT else None
+                place = one[program.slots.get(name, ABSENT)]
                 # A rewrite may give an old name to another value: types tell some
                 # of these apart at no cost.
-                if place is not None and self._type_of(place) == self._type_of(frame[at]):
+                is_computed = place != NOTHING and place[0] not in self._leaves
+                if is_computed and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
         new, infos = {name for *_, name in after.program.sizes}, after.program.infos
         if any(self._named.get(n) != frame[at] for at, _, n in infos if n not in new):
             raise _UnsupportedError  # a declaration counts for a value, not for its name
         # IEEE 754 leaves open which NaN an operation returns, and kernels return that of the first
-        # operand: a swap may show in bits that an operator reads (BitCast).
-        if self._reads_bits and self._swaps:
+        # operand: a swap, or another form, may show in bits that an operator reads (BitCast).
+        if self._reads_bits and (self._swaps or differing):
             raise _UnsupportedError
-        values = differing, assumed, self._common, self._types, self._leaves
-        return Correspondence(one, frame, *values)
+        return Correspondence(one, frame, differing, assumed, self._types, self._leaves)
 
     def sizes_of(self, outputs: Sequence[Place]) -> list[int]:
         """Number of nodes, inputs and constants that each output adds to those before it."""
@@ -377,6 +368,8 @@ class ValueNumbers:
         depth: int,
     ) -> tuple[Hashable, tuple[Place, ...]]:
         """Key of a body, and the places of its outputs."""
+        if program.sizes:  # a run of the body tells whether its values have them
+            raise _UnsupportedError
         frame = [NOTHING] * program.size
         for outer, own in program.captures:
             frame[own] = around[outer]
@@ -424,35 +417,16 @@ class ValueNumbers:
 
 
 def _are_unlike(before: Program, after: Program) -> bool:
-    """Test for models whose nodes differ in more than cut points can compare.
-
-    Nothing is known of the sizes of a cut point, so a Shape that became a constant differs, and
-    nearly all rewrites of several nodes do. Equal bodies must not be opened to see that.
-    """
+    """Test for models whose nodes differ in more than cut points can compare: in many nodes, or in
+    bodies. Equal bodies must not be opened to see that."""
     counts = [Counter[str](), Counter[str]()]
     bodies = [0, 0]
     for side, program in enumerate((before, after)):
         for operation, count in program.operations.items():
-            if operation.op_type not in _COPIES:
-                counts[side][operation.op_type] += count
-                bodies[side] += bool(operation.bodies)
-    lost, new = counts[0] - counts[1], counts[1] - counts[0]
-    if any(bodies):
-        many = new.total() > _FEW and new.total() * MOST_SHARE > len(after.steps)
-        return many or bodies[0] != bodies[1]
-    # A rewrite without new nodes may have merged equal ones.
-    return not _SIZES.isdisjoint(lost) or (bool(new) and max(lost.total(), new.total()) > _FEW)
-
-
-def _places_by_name(program: Program, frame: Sequence[Place]) -> Mapping[str, Place]:
-    """Places of the values that the nodes of a main graph compute, by name."""
-    return {
-        name: frame[at]
-        for step in program.steps
-        if step.operation.op_type != "Constant"
-        for at, name in zip(step.outputs, step.node.output, strict=True)
-        if at != ABSENT
-    }
+            counts[side][operation.op_type] += count
+            bodies[side] += bool(operation.bodies)
+    new = (counts[1] - counts[0]).total()
+    return bodies[0] != bodies[1] or (new > _FEW and new * MOST_SHARE > len(after.steps))
 
 
 def _demand_same_ranks(one: Operation, other: Operation) -> bool:

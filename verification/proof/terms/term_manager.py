@@ -95,6 +95,7 @@ class Terms:
             (`equality/substitution.py`).
         joined: slices of the rows of all iterations, by a slice and the row beside it
             (`control_flow/growing_states.py`).
+        held: constants that nodes hold, by their operation and folder.
         opened: definitions of terms, of floats and over the reals, cached (`definitions/`).
     """
 
@@ -135,6 +136,7 @@ class Terms:
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
         self.joined: dict[Operands, Term] = {}
+        self.held: dict[Hashable, Term] = {}
         self.opened: tuple[dict[Term, Term | None], dict[Term, Term | None]] = {}, {}
         self._tensors: dict[Term, Tensor] = {}
         self.of_original: frozenset[Term] = frozenset()
@@ -159,8 +161,8 @@ class Terms:
         return steps <= self.loop_steps
 
     def number_of_binder(self) -> int:
-        """Number of a variable that a comparison binds: no other one of these terms has it, so that
-        no cached result rests on a fact of another variable."""
+        """Number of a variable: no other one of these terms has it, so that no cached result rests
+        on a fact of another variable."""
         self._binders += 1
         return self._binders - 1
 
@@ -169,6 +171,19 @@ class Terms:
         term = self.keep(self.heads.own(name, key), (), fact)
         # Inputs without elements are equal, whatever their names.
         return self.void(fact) if is_empty(fact) else term
+
+    def variable(self, fact: Fact) -> Term:
+        """Variable of the fact that was inferred last, unlike any other; or its content."""
+        content = self._known_content(fact)
+        if content is not None:
+            return content
+        if id(fact) in self.facts.empty:
+            return self.void(fact)
+        # Of a head of its own: equality goes by head and arguments.
+        results = self.raw(self.heads.own("input", self.number_of_binder()), (), [fact])
+        if self.facts.new:
+            self._record_owners(results, self.facts.new)
+        return _first(results)
 
     def constant(self, content: Tensor | Array) -> Term:
         """Term of a constant."""
