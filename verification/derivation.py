@@ -30,7 +30,7 @@ _ALIKE = ("equal-elements",)
 """Rule that computes functions of equal rows once."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
 """Rules that build loops of which others compute the rows, or other rows."""
-_OF_SIZES = ("movement", "known-elements", "row-by-row", "elements-of-list")
+_OF_SIZES = ("movement", "known-elements", "row-by-row", "elements-of-list", "equal-elements")
 """Rules that derive another term once more of the sizes or of a row is known."""
 _MOST_ROUNDS, _MOST_TWINS, _MOST_VAIN = 8, 8, 8
 _ATTEMPTS_OF_CUT, _MOST_OF_CUT = 600, 200
@@ -470,7 +470,8 @@ class Search:
         if derived is None:  # no step builds what a rule built in vain
             self._vain.update(range(size, len(self.terms.nodes)))
             return
-        built, stack = {*range(size, len(self.terms.nodes))}, [derived]
+        built = {*range(size, len(self.terms.nodes))}
+        stack = [derived, *built]
         while stack:
             at = stack.pop()
             if at in self._vain or at in built:

@@ -83,4 +83,44 @@ p=Concat<axis=0>(m,q) w=Expand(h,p) b=Cast<to=9>(v) c=Cast<to=7>(b) e=Mul(q,c) y
 g (float[2] x, bool[n] q) => (y) { y=Neg(x)
 - }
 + u=If(q)<then_branch=p() => (v) { v=Exp(x) }, else_branch=o() => (w) { w=Neg(x) }> }
-"""
+# rows up to a hit of the state before, 17, 17
+g (float[n] x, float m) => (y)
+- <bool c={1}, int64 z={0}, float f={0}> { h=Shape(x) t=Gather(h,z) o, y=Loop(t,c,f)<body=q(int64 i,
+bool d, float s) => (bool e, float u, float r) { k=Gather(x,i) u=Add(s,k) e=Less(s,m) r=Exp(k) }> }
++ <int64 z={0}, int64 o={1}, int32[1] b={1}, int64 l={9223372036854775807}> { h=Shape(x)
+t=Gather(h,z) v=CumSum(x,z) e=Less(v,m) s=Not(e) k=Cast<to=6>(s) q=Concat<axis=0>(k,b)
+f=ArgMax<axis=0, keepdims=0>(q) u=Size(s) g=Less(f,u) w=Add(f,o) p=Where(g,w,l) j=Min(t,p)
+d=Max(j,z) i=Range(z,d,o) r=Gather(x,i) y=Exp(r) }
+# flags of an odd number of rows, 17, 17
+g (bool[n] x, bool w) => (y)
+- <bool c={1}, int64 z={0}> { h=Shape(x) t=Gather(h,z) v, y=Loop(t,c,w)<body=l(int64 i, bool d,
+bool s) => (bool e, bool u, bool r) { e=Identity(d) k=Gather(x,i) u=Xor(s,k) r=Identity(u) }> }
++ <int64 z={0}, int64[1] a={0}, int64[1] o={1}, int64[1] l={9223372036854775807}> { h=Unsqueeze(w,a)
+q=Concat<axis=0>(h,x) k=Cast<to=7>(q) c=CumSum(k,z) d=Cast<to=9>(c) y=Slice(d,o,l,a) }
+# flags of any row before, 17, 17
+g (bool[n] x, bool w) => (y)
+- <bool c={1}, int64 z={0}> { h=Shape(x) t=Gather(h,z) v, y=Loop(t,c,w)<body=l(int64 i, bool d,
+bool s) => (bool e, bool u, bool r) { e=Identity(d) k=Gather(x,i) u=Or(s,k) r=Identity(s) }> }
++ <int64 z={0}, int64[1] a={0}, int64[1] o={1}, int64[1] l={9223372036854775807}> { h=Unsqueeze(w,a)
+q=Concat<axis=0>(h,x) k=Cast<to=7>(q) c=CumSum(k,z) d=Cast<to=9>(c) y=Slice(d,o,l,a) }"""
+_SEARCH = r"""
+# rows up to HIT, 17, 17
+g (float[n,2] x, float m) => (y)
+- <bool yes={1}, bool no={0}, int64 z={0}> { h=Shape(x) t=Gather(h,z) y=Loop(t,yes)<body=q(int64 i,
+bool d) => (bool e, float[2] r) { k=Gather(x,i) v=ReduceMax<keepdims=0>(k) e=Less(v,m)
+r=Exp(k) }> }
++ <int64 z={0}, int64 o={1}, int32[1] b={1}, int64 l={9223372036854775807}> { h=Shape(x)
+t=Gather(h,z) v=ReduceMax<axes=[1], keepdims=0>(x) e=Less(v,m) s=Not(e) k=Cast<to=6>(s)
+q=Concat<axis=0>(k,b) f=ArgMax<axis=0, keepdims=0>(q) u=Size(s) g=Less(f,u) w=Add(f,o)
+p=Where(g,w,l) j=Min(t,p) d=Max(j,z) i=Range(z,d,o) r=Gather(x,i) y=Exp(r) }"""
+TEXT += "".join(
+    _SEARCH.replace("HIT", name).replace(*change)
+    for name, *change in (
+        ("the row before a hit", "w=Add(f,o)", "w=Identity(f)"),
+        ("the last hit", "<axis=0, keepdims=0>(q)", "<axis=0, keepdims=0, select_last_index=1>(q)"),
+        ("a row without a hit", "s=Not(e)", "s=Identity(e)"),
+        ("a hit of a loop without a condition", "Loop(t,yes)", "Loop(t,)"),
+        ("a hit of a loop that never starts", "Loop(t,yes)", "Loop(t,no)"),
+        ("another hit", "e=Less(v,m)\nr", "e=Less(m,v)\nr"),
+    )
+)

@@ -78,8 +78,7 @@ class Body(NamedTuple):
         place = index + self.batched(head)
         if self.op_type not in ("Loop", "Scan") or place >= len(self.operands):
             return Fact()
-        fact = terms.fact(self.operands[place])
-        number = index - self.states(head)
+        fact, number = terms.fact(self.operands[place]), index - self.states(head)
         if fact.shape is None or self.batched(head):
             return Fact(fact.elem_type)
         if self.op_type == "Loop" or number < 0:
@@ -97,8 +96,7 @@ class Body(NamedTuple):
             return []
         first = int(self.op_type == "Loop")
         most = len(self.graph.input) - 2 * first, len(self.graph.output) - first
-        count = min(self.states(head), *most)
-        states = [(2 * first + k, first + k) for k in range(count)]
+        states = [(2 * first + k, first + k) for k in range(min(self.states(head), *most))]
         return [(1, 0), *states] if first and len(self.graph.input) > 1 else states
 
     def iterates(self, terms: Terms, head: Head) -> bool:
@@ -109,8 +107,7 @@ class Body(NamedTuple):
             starts = None if condition == ABSENT else terms.tensor(condition)
             is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
             return is_true and (limit == ABSENT or all(type(n) is int and n > 0 for n in counts))
-        sizes = self.lengths(terms, head)
-        return any(isinstance(size, int) and size > 0 for size in sizes)
+        return any(isinstance(size, int) and size > 0 for size in self.lengths(terms, head))
 
     def lengths(self, terms: Terms, head: Head) -> list[Dim]:
         """Sizes of which each is the number of iterations of a Scan."""
@@ -215,13 +212,11 @@ class Execution:
 
     def _nodes(self, nodes: Sequence[onnx.NodeProto], scope: _Scope) -> None:
         for node in nodes:
-            results = self._node(node, scope)
-            for name, term in zip(node.output, results, strict=True):
+            for name, term in zip(node.output, self._node(node, scope), strict=True):
                 scope.define(name, term)
 
     def _node(self, node: onnx.NodeProto, scope: _Scope) -> Sequence[int]:
-        args = tuple([scope[name] for name in node.input])
-        attributes = self._attributes(node)
+        args, attributes = tuple([scope[name] for name in node.input]), self._attributes(node)
         function = self._functions.get((_domain(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._call(function, attributes, args)[: len(node.output)]

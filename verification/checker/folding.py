@@ -28,8 +28,7 @@ MOST_ELEMENTS = 1 << 20
 
 def rounds(head: Head, *, is_whole: bool) -> bool:
     """Test whether the last bits of an operator depend on the runtime."""
-    exact = MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
-    return head.name not in exact
+    return head.name not in MOVING | _LOGICAL | (_WHOLE if is_whole else _ROUNDING_ONCE) | {"Cast"}
 
 
 def is_real(head: Head, arrays: Sequence[Array | None], results: Sequence[Array]) -> bool:
@@ -117,8 +116,7 @@ _FAR = (np.iinfo(np.int64).max, np.iinfo(np.int32).max)
 
 def departs(head: Head, arrays: Sequence[Array | None]) -> bool:
     """Test for operands on which onnxruntime may compute another result than is specified."""
-    test = _TESTS.get(head.name)
-    present = [array for array in arrays if array is not None]
+    test, present = _TESTS.get(head.name), [array for array in arrays if array is not None]
     return test is not None and bool(present) and test(present)
 
 

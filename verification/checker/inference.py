@@ -139,8 +139,7 @@ def _elem_type(terms: Terms, head: Head, args: Args, output: int) -> int:
     if head.name in ("Bernoulli", "RandomNormalLike", "RandomUniformLike"):
         return head.integer("dtype") or terms.fact(args[0]).elem_type
     if head.name in ("Cast", "ConstantOfShape"):
-        value = head.attribute("value")
-        is_cast = head.name == "Cast"
+        value, is_cast = head.attribute("value"), head.name == "Cast"
         return head.integer("to") if is_cast else 1 if value is None else int(value.data_type)
     if domain == "ai.onnx.ml" and name.endswith("Classifier") and not output:
         return _STRING if head.attribute("classlabels_strings") else _INT64
@@ -215,8 +214,7 @@ def _transpose(o: _Output) -> Sequence[Dim]:
 def _unsqueeze(o: _Output) -> Sequence[Dim]:
     shape, axes = o.shape(), known(o.numbers(1, "axes"))
     rank = len(shape) + len(axes)
-    places = {_place(axis, rank) for axis in axes}
-    rest = iter(shape)
+    places, rest = {_place(axis, rank) for axis in axes}, iter(shape)
     return [1 if k in places else next(rest, -1) for k in range(rank)]
 
 
@@ -312,8 +310,7 @@ def _pad(o: _Output) -> Sequence[Dim]:
     # Pad 18 has an operand `axes`, by which pads are fewer.
     if pads is None or len(pads) != 2 * rank or len(o.args) > 3:
         return (None,) * rank
-    ends = zip(shape, pads[:rank], pads[rank:], strict=True)
-    return [add(dim, a + b) for dim, a, b in ends]
+    return [add(dim, a + b) for dim, a, b in zip(shape, pads[:rank], pads[rank:], strict=True)]
 
 
 def _gathered(o: _Output) -> Shape:
@@ -369,8 +366,7 @@ def _windows(head: Head, sizes: Sequence[Dim], kernel: Sequence[Dim]) -> Sequenc
     """Numbers of windows with explicit pads."""
     count = len(sizes)
     strides = head.integers("strides") or [1] * count
-    gaps = head.integers("dilations") or [1] * count
-    pads = head.integers("pads") or [0] * 2 * count
+    gaps, pads = head.integers("dilations") or [1] * count, head.integers("pads") or [0] * 2 * count
     is_plain = head.attribute("auto_pad") in (None, b"NOTSET") and not head.integer("ceil_mode")
     if not is_plain or not len(kernel) == len(strides) == len(gaps) == len(pads) // 2 == count:
         return (None,) * count

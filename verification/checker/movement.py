@@ -264,11 +264,11 @@ def operator_first(terms: Terms, node: Node, fact: Fact) -> int | None:
 def _moved(terms: Terms, arg: int, move: Move, shape: Shape, fact: Fact) -> int | None:
     """Moved operand of an operator on single elements."""
     elem_type, own = terms.fact(arg)
+    if own == shape:
+        return _put(terms, arg, move, Fact(elem_type, fact.shape))
     # One element broadcasts to whatever shape the movement makes.
     if own is not None and {*own} <= {1}:
         return arg
-    if own == shape:
-        return _put(terms, arg, move, Fact(elem_type, fact.shape))
     sizes = [dim if isinstance(dim, int) else 1 for dim in shape]
     mixed = any(is_open(axis) and any(isinstance(d, int) for d in axis) for axis in move.axes)
     pairs = zip((own or ())[::-1], sizes[::-1], strict=False)

@@ -44,8 +44,7 @@ class Replay:
             raise CertificateError(f"the checker has no rule '{rule}'")
         if not 0 <= term < len(self.terms.nodes):
             raise CertificateError(f"there is no term {term} yet")
-        size = len(self.terms.nodes)
-        derived = self.derive(rule, term)
+        size, derived = len(self.terms.nodes), self.derive(rule, term)
         if derived is None:
             raise CertificateError(f"the rule '{rule}' does not apply to term {term}")
         if not self.accept(rule, term, derived) and len(self.terms.nodes) == size:

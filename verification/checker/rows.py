@@ -47,15 +47,13 @@ _PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
 _CONSTANTS = ("floats x", "constant c", "constant d")
 _ROW = ("Gather", "x", ("Unsqueeze", "i", "a"))
 _QUOTIENT, _DIVIDES = ("Mul", "x", ("Reciprocal", "y")), ("floats x", "divisor y")
+_NEUTRAL = [("times-one", "Mul", 1), ("divided-by-one", "Div", 1), ("minus-zero", "Sub", 0.0)]
+_NEUTRAL += [("and-true", "And", 1), ("or-false", "Or", 0)]
 ROWS = (
     Row("identity", "value", ("Identity", "x"), "x"),
-    Row("times-one", "value", ("Mul", "x", 1), "x", _LIKE),
-    Row("divided-by-one", "value", ("Div", "x", 1), "x", _LIKE),
-    Row("minus-zero", "value", ("Sub", "x", 0.0), "x", _LIKE),
+    *[Row(name, "value", (head, "x", end), "x", _LIKE) for name, head, end in _NEUTRAL],
     Row("plus-zero-of-integers", "value", ("Add", "x", 0), "x", ("like x", "integers x")),
     Row("plus-negative-zero", "value", ("Add", "x", -0.0), "x", _FLOAT),
-    Row("and-true", "value", ("And", "x", 1), "x", _LIKE),
-    Row("or-false", "value", ("Or", "x", 0), "x", _LIKE),
     Row("choice-by-true", "value", ("Where", 1, "x", "z"), "x", _LIKE),
     Row("choice-by-false", "value", ("Where", 0, "z", "x"), "x", _LIKE),
     Row("choice-by-negation", "spelling", *_CHOICE),
@@ -63,6 +61,7 @@ ROWS = (
     Row("row-by-vector", "value", _ROW, ("Unsqueeze", ("Gather", "x", "i"), "a"), ("front a",)),
     Row("sum-of-negative", "spelling", ("Add", "x", ("Neg", "z")), ("Sub", "x", "z")),
     Row("double-negation", "value", ("Neg", ("Neg", "x")), "x"),
+    Row("double-not", "value", ("Not", ("Not", "x")), "x"),
     Row("times-minus-one", "value", ("Mul", "x", -1), ("Neg", "x"), _LIKE),
     Row("negative-product", "value", ("Neg", ("Mul", "x", "z")), ("Mul", "x", ("Neg", "z"))),
     Row("plus-zero", "value", ("Add", "x", 0.0), "x", _FLOAT, "values"),

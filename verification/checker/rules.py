@@ -73,8 +73,7 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
         return ending
     while terms.nodes[derived].head.name == "Unsqueeze":
         derived = terms.nodes[derived].args[0]
-    is_plain = node.head.version and node.head.key is None
-    head = node.head if is_plain else terms.nodes[derived].head
+    head = node.head if node.head.version and node.head.key is None else terms.nodes[derived].head
     whole = all(terms.fact(arg).elem_type in _WHOLE for arg in (term, *node.args) if arg != ABSENT)
     is_known = ending and head.version and head.key is None
     return f"{head.name} {ending}" if is_known and rounds(head, is_whole=whole) else ""
@@ -85,6 +84,7 @@ _rule("row-alone", "Loop", kind="weaker")(scans.row_alone)
 _rule("scan-as-loop", "Scan", kind="value")(scans.scan_as_loop)
 _rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
 _rule("states", "Loop", kind="value")(scans.states)
+_rule("first-hit", "Loop", kind="weaker")(scans.first_hit)
 _rule("scattered-rows", "Loop", kind="value")(scans.scattered_rows)
 _rule("sums", "Loop", kind="value", assumes=SUMMED)(
     lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
@@ -234,8 +234,7 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     each = -(-size // count)
     last = size - each * (count - 1)
-    sizes = integers(terms, [each] * (count - 1) + [last])
-    newer = head.changed(num_outputs=None)
+    sizes, newer = integers(terms, [each] * (count - 1) + [last]), head.changed(num_outputs=None)
     # onnxruntime 1.32 refuses an empty last part, and the reference has one.
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
 
@@ -273,8 +272,8 @@ def known_elements(terms: Terms, node: Node, fact: Fact) -> int | None:
     if elements is None or None in elements.flat:
         return None
     if not all(isinstance(element, int) for element in elements.flat):
-        key = elements.shape, tuple(elements.flat)  # a text of "a+b" may be the name of a size
-        return terms.add(Head("elements", key=key), (), fact)
+        # A tuple, since a text of "a+b" may be the name of a size.
+        return terms.add(Head("elements", key=(elements.shape, tuple(elements.flat))), (), fact)
     return terms.constant(elements.astype(onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)))
 
 
@@ -343,8 +342,8 @@ def _axes(terms: Terms, node: Node) -> list[int] | None:
 
 
 def _reduces(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
-    places = _places(len(shapes[0]), _axes(terms, node))
-    return bool(places) and all(is_at_least(1, shapes[0][place]) for place in places or ())
+    places, least = _places(len(shapes[0]), _axes(terms, node)), node.head.name != "ReduceSum"
+    return bool(places) and all(is_at_least(least, shapes[0][place]) for place in places or ())
 
 
 def _slices(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
@@ -386,11 +385,6 @@ def _concatenates(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     return 0 <= axis < len(shapes[0]) and len({(s[:axis], s[axis + 1 :]) for s in shapes}) == 1
 
 
-def _multiplies(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
-    fits = min(map(len, shapes)) > 0 and shapes[0][-1:] == shapes[1][-2:][:1]
-    return fits and _fits([shape[:-2] for shape in shapes])
-
-
 def _reshapes(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     """Test for a Reshape that does not fail. One that computes a size fails on others of 0."""
     (shape, *_), sizes = shapes, fact_of_output(terms, node.head, node.args, 0).shape
@@ -418,7 +412,7 @@ _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
     "GlobalAveragePool": lambda t, n, s: len(s[0]) > 2 and _whole(s[0][2:]),
     "CumSum": lambda t, n, s: s[1] == () and bool(_places(len(s[0]), _axes(t, n))),
     "Gather": _gathers,
-    "MatMul": _multiplies,
+    "MatMul": lambda t, n, s: s[0][-1:] == s[1][-2:][:1] != () and _fits([e[:-2] for e in s]),
     "Range": lambda t, n, s: s == [()] * 3 and bool((t.numbers(n.args[2]) or [0])[0]),
     "Reshape": _reshapes,
     "Slice": _slices,
@@ -451,7 +445,7 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
         axis, rank = node.head.integer("axis"), len(shapes[0])
         part = shapes[0][axis:][: 0 if "Softmax" in name else 1 if "Arg" in name else None]
         fits = -rank <= axis < rank and {*shapes[1:]} <= {part}
-        fits &= all(isinstance(size, int) and size > 1 for size in part)  # as runtimes demand
+        fits &= all(is_at_least(2 - ("Arg" in name), size) for size in part)  # as runtimes demand
     else:
         fits = _fits(shapes) and (name not in ("Div", "Pow") or kinds <= _FLOATS) and name != "Mod"
         fits &= name != "PRelu" or broadcast(shapes) == shapes[0]

@@ -21,7 +21,7 @@ from .inference import common, fact_of_output
 from .meaning import head_of
 from .movement import SINGLE, in_rows
 from .polynomials import Dim, multiply
-from .rows import apply, integers
+from .rows import apply, build, integers
 from .sizes import sizes_in
 from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Parts, Terms, names, parts
 
@@ -266,8 +266,7 @@ def _last(terms: Terms, limit: int) -> int:
 
 def _range(terms: Terms, limit: int) -> int:
     """Numbers of the iterations below a limit."""
-    ends = integers(terms, 0), _last(terms, limit), integers(terms, 1)
-    return apply(terms, "Range", *ends)
+    return apply(terms, "Range", integers(terms, 0), _last(terms, limit), integers(terms, 1))
 
 
 def _size(terms: Terms, limit: int) -> Dim:
@@ -366,8 +365,8 @@ def _blocks(terms: Terms, node: Node, count: Dim) -> dict[int, int]:
     return blocks
 
 
-# Joins that a CumSum makes, by element types for which runtimes have one.
-SUMMED = dict.fromkeys((1, 6, 7, 11), ("Add",))
+# Joins that a CumSum makes, by element types for which runtimes have one; of bool by the counts.
+SUMMED = dict.fromkeys((1, 6, 7, 11), ("Add",)) | {_BOOL: ("Or",)}
 _REDUCED = {"And": "ReduceMin", "Or": "ReduceMax"}
 _JOINS = ("", "Concat", *_REDUCED)
 
@@ -389,18 +388,44 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
         if name == "Concat" or not own == shape == terms.fact(variable).shape:
             continue
         every = apply(terms, "Concat", apply(terms, "Unsqueeze", start, zero), rows, axis=0)
-        if name in _REDUCED:
+        if name in _REDUCED and joins is _JOINS:
             every = apply(terms, "Cast", every, to=6)
             every = apply(terms, _REDUCED[name], every, zero, keepdims=0)
             return apply(terms, "Cast", every, to=9) if is_last else None
+        every = apply(terms, "Cast", every, to=7) if name == "Or" else every
         every = apply(terms, "CumSum", every, integers(terms, 0)) if name else every
+        every = apply(terms, "Cast", every, to=9) if name == "Or" else every
         if is_last:
             last = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), zero)
-            return apply(terms, "Squeeze", apply(terms, "Gather", every, last, axis=0), zero)
+            every = apply(terms, "Gather", every, last, axis=0)  # of as many iterations
+            terms.implied.append((terms.add(*node[:2], fact, number), every, ABSENT))
+            return apply(terms, "Squeeze", every, zero)
         if node.head.key[-1][4:][number - count :][:1] in ((), (shape,)):
             ends = (0, -1) if row == find(variable) else (1, (1 << 63) - 1)
             return apply(terms, "Slice", every, *[integers(terms, [n]) for n in ends], zero)
     return None
+
+
+def first_hit(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Count the iterations of a Loop up to the first after which its condition fails."""
+    # Loop (n, true) { again }     Loop (Min (n, k + 1), true) { true }, where Not (again) holds
+    # in iteration k of Loop (n, true) { true } for the first time
+    loop, again = parts(node), parts(node).outputs[0]
+    limit, start = (*loop.operands, ABSENT, ABSENT)[:2]
+    free = node._replace(args=(*loop.operands, *loop.variables, start, *loop.outputs[1:]))
+    is_kept = terms.find(again) in map(terms.find, loop.variables)
+    facts = [terms.fact(limit), terms.fact(again), truth(terms, again)]
+    is_open = facts == [(_INT64, ()), (_BOOL, ()), None] and not is_kept
+    size = _count(terms, free) if is_open else None
+    hits = _rows(terms, free, apply(terms, "Not", again), size) if size is not None else None
+    if hits is None:
+        return None
+    every = apply(terms, "Cast", hits, to=6), terms.constant(np.ones(1, np.int32))
+    first = apply(terms, "ArgMax", apply(terms, "Concat", *every, axis=0), axis=0, keepdims=0)
+    end = "Where", ("Less", "f", ("Size", "h")), ("Add", "f", 1), (1 << 63) - 1
+    binding = {"n": limit, "f": first, "h": hits}
+    count = build(terms, ("Min", "n", end), binding, terms.fact(limit))
+    return terms.add(node.head, (count, *free.args[1:]), fact, node.output)
 
 
 def scattered_rows(terms: Terms, node: Node, fact: Fact) -> int | None:
@@ -700,8 +725,7 @@ def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> lis
 
 def states_of(node: Node) -> int:
     """Number of outputs of a body that are states, or the condition of a Loop."""
-    count = len(parts(node).operands)
-    is_loop = node.head.name == "Loop"
+    count, is_loop = len(parts(node).operands), node.head.name == "Loop"
     return count - 1 if is_loop else count - node.head.integer("num_scan_inputs", count)
 
 

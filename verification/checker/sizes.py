@@ -155,8 +155,7 @@ def _less(a: Dim, b: Dim) -> bool | None:
 
 def _in_order(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     less, more = _less(a, b), _less(b, a)
-    swapped = (b, a) if more or less is False else (None, None)
-    return (a, b) if less or more is False else swapped
+    return (a, b) if less or more is False else (b, a) if more or less is False else (None, None)
 
 
 _Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]

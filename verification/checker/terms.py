@@ -464,7 +464,6 @@ def is_clear(terms: Terms, term: int, depth: int = 0) -> bool:
     if name in _CLEAR or (name == "Mul" and args[0] == args[1]):
         return True
     if name == "Pow" and (powers := terms.tensor(args[1])) is not None:
-        is_even = bool((powers.numpy() % 2 == 0).all())
-        return is_even or is_clear(terms, args[0], depth + 1)
+        return bool((powers.numpy() % 2 == 0).all()) or is_clear(terms, args[0], depth + 1)
     count = 1 if name in _MOVING else len(args)
     return name in _KEEPING and all(is_clear(terms, arg, depth + 1) for arg in args[:count])

@@ -316,6 +316,17 @@ e = Identity (d) k = Gather (x, i) u = Add (k, s) r = Identity (u) }> }
 + <int64[1] o = {0}, int64[1] m = {1}, int64 z = {0}, int64[1] l = {9223372036854775807}> {
 h = Unsqueeze (a, o) r = Identity (x)
 q = Concat <axis = 0> (h, r) c = CumSum (q, z) y = Slice (c, m, l, o) }
+# first-hit
+(float[n, 2] x, float m)
+- <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z) y = Loop (t, c) <body = q (
+int64 i, bool d) => (bool e, float[2] r) { k = Gather (x, i) v = ReduceMax <keepdims = 0> (k)
+e = Less (v, m) r = Exp (k) }> }
++ <int64 z = {0}, int64 o = {1}, int64[1] a = {1}, int32[1] b = {1},
+int64 l = {9223372036854775807}> { h = Shape (x) t = Gather (h, z)
+v = ReduceMax <keepdims = 0> (x, a) e = Less (v, m) s = Not (e) k = Cast <to = 6> (s)
+q = Concat <axis = 0> (k, b) f = ArgMax <axis = 0, keepdims = 0> (q) u = Size (s) g = Less (f, u)
+w = Add (f, o) p = Where (g, w, l) c = Min (t, p) d = Max (c, z) i = Range (z, d, o)
+r = Gather (x, i) y = Exp (r) }
 # known-variables: a counter
 (float[n, 2] x, int64[1] b, int64[1] w)
 - <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
@@ -342,8 +353,8 @@ e = Identity (d) k = Gather (x, i) r = Tanh (k) }> }
 + <int64 z = {0}, int64 o = {1}> { l = Max (t, z) i = Range (z, l, o) k = Gather (x, i)
 y = Tanh (k) }
 # rows-that-run
-(float[n, k] x) <int64 z = {0}, int64[1] a = {0}, int64[1] o = {1}>
-- { s = Shape (x) l = Gather (s, z) y = Loop (l, ) <body = b (int64 i, bool c) => (bool d,
+(float[n, k] x) <int64 z = {0}, int64[1] a = {0}, int64[1] o = {1}, bool t = {1}>
+- { s = Shape (x) l = Gather (s, z) y = Loop (l, t) <body = b (int64 i, bool c) => (bool d,
 float[k] r) { d = Identity (c) e = Gather (x, i) r = Tanh (e) }> }
 + { s = Shape (x) l = Gather (s, z) v = Unsqueeze (l, a) b = Cast <to = 9> (v)
 c = Cast <to = 7> (b) h = Tanh (x) q = Shape (h) f = Gather (q, o) e = Mul (f, c)

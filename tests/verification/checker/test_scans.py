@@ -1,10 +1,12 @@
+from itertools import product
+
 import numpy as np
 import pytest
 import straightline as sl
 from certificates import assert_none, certificate, of_text
 from harness import run_in_onnxruntime
-from straightline.verification.certificate_check import check
-from straightline.verification.derivation import derive
+from straightline.verification.certificate_check import check, replayed
+from straightline.verification.derivation import Search, derive
 from tables import table
 
 ROW = """{ y = Scan (x) <num_scan_inputs = 1, body = b (float[2, 3] e) => (float[%s] r) { %s }> }"""
@@ -160,6 +162,41 @@ def test_a_list_of_the_rows_of_a_tensor_is_the_tensor(listed, whole, kept):
     assert sl.verify(*pair, prove=False).equal
     other = split.replace("keepdims", "axis = 1, keepdims").replace("[1, 3]", "[1, 4]")
     assert_none(of_text(text % (other + listed.replace("3]", "4]")), 18), pair[1])
+
+
+def test_flags_are_true_from_the_first_true_one_on():
+    before = """g (float[n, 2] x, float[2] a, bool[2] b) => (y) <bool c = {1}, int64 z = {0}> {
+        h = Shape (x) t = Gather (h, z) v, y = Loop (t, c, b) <body = l (int64 i, bool d, bool[2] s)
+        => (bool e, bool[2] u, bool[2] r) { e = Identity (d) k = Gather (x, i) g = Greater (k, a)
+        u = %s (g, s) r = Not (u) }> }"""
+    after = """g (float[n, 2] x, float[2] a, bool[2] b) => (y) <int64[1] o = {0}, int64[1] m = {1},
+        int64 z = {0}, int64[1] l = {9223372036854775807}> { h = Unsqueeze (b, o) r = Greater (x, a)
+        q = Concat <axis = 0> (h, r) k = Cast <to = 7> (q) c = CumSum (k, z) d = Cast <to = 9> (c)
+        e = Slice (d, m, l, o) y = Not (e) }"""
+    pair = of_text(before % "Or", 18), of_text(after, 18)
+    assert "sums" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+    assert_none(of_text(before % "And", 18), pair[1])
+
+
+def test_a_loop_up_to_a_hit_is_a_search_for_all_hits():
+    before = """g (bool[n] x, int64 t) => (y) <bool c = {1}> { y = Loop (t, c) <body = b (int64 i,
+        bool d) => (bool e, int64 r) { h = Gather (x, i) e = Not (h) r = Identity (i) }> }"""
+    after = """g (bool[n] x, int64 t) => (y) <int64 z = {0}, int64 o = {1}, int32[1] b = {1},
+        int64 l = {9223372036854775807}> { m = Max (t, z) j = Range (z, m, o) h = Gather (x, j)
+        k = Cast <to = 6> (h) q = Concat <axis = 0> (k, b) f = ArgMax <axis = 0, keepdims = 0> (q)
+        u = Size (h) g = Less (f, u) w = Add (f, o) p = Where (g, w, l) s = Min (t, p)
+        a = Max (s, z) y = Range (z, a, o) }"""
+    pair = of_text(before, 18), of_text(after, 18)
+    run = replayed(*pair, {})
+    assert not Search(run).run()  # rows behind a hit may not be there
+    assert not [*run.unequal_outputs()]
+    for size in range(5):
+        for hits in product((False, True), repeat=size):
+            for count in range(-1, size + 1):
+                feeds = {"x": np.array(hits, bool), "t": np.array(count)}
+                one, other = (run_in_onnxruntime(each, feeds)[0] for each in pair)
+                np.testing.assert_array_equal(one, other)
 
 
 ROWS = """g (float[n, k, 2] x) => (y) <int64 z = {0}, bool t = {1}> { s = Shape (x)
