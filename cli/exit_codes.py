@@ -61,7 +61,7 @@ class Commands(typer.core.TyperGroup):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command and exit."""
         warnings.simplefilter("ignore")  # those of libraries; ours are results
-        warnings.filterwarnings("once", "the pass '", DeprecationWarning)
+        warnings.filterwarnings("once", r"straightline \S+ removes", DeprecationWarning)
         warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
         as_json = is_asked_for_json(args[0] if args else kwargs.get("args"))
         words = args[0] if args else kwargs.pop("args", None)

@@ -58,7 +58,7 @@ _STRAIGHTEN = tuple(
 _DEEPEST = 4
 """Limit of nested replacements."""
 
-_OPEN = "too many forms of what it needs fail"
+_OPEN = "too many forms of the operators that it needs fail"
 
 _OPSET = 17
 """The opset of ONNX's operators in a model that had none, where the target supports it."""

@@ -84,8 +84,8 @@ class MismatchError(Error):
         if violation is not None:
             claim = violation.claim
             where = (
-                f"an input makes {claim.violation}, {claim.remedy}, or give inputs"
-                f" that keep to it with {by('--inputs FILE.npz')}; it is {violation.shown}"
+                f"an input makes {claim.violation}, {claim.remedy}, or pass inputs"
+                f" that satisfy it with {by('--inputs FILE.npz')}; it is {violation.shown}"
             )
         super().__init__(f"{where}; nothing was written")
         self.verdict = verdict

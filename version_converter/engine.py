@@ -385,7 +385,7 @@ def _missing(op_type: str, version: int) -> str:
     if since is None:
         suggestion = nearest(op_type, operators())
         question = "" if suggestion is None else f"did you mean '{suggestion}'? else "
-        return f"{absence}, nor in any known opset; {question}put it in a domain of its own"
+        return f"{absence}, nor in any known opset; {question}put it in a domain of your own"
     return f"{absence}; it came with opset {since}"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
+from straightline.version_converter.schemas import OLDEST, REVIEWED
 
-OPSETS = range(7, 27)
+OPSETS = range(OLDEST, REVIEWED + 1)
 CONTROL = {"If", "Loop", "Scan", "SequenceMap"}
 NUMBERS = (0, 1, 2, 3, -1, -2, 4, 5, -4, 7, -9, 100)
 EXTREMES = (2**31, 2**63 - 1, -(2**63))

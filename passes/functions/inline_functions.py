@@ -80,7 +80,7 @@ class InlineFunctions(Pass):
         if not context.default_passes:
             raise RewriteError(
                 f"{self.name} tries what the default pipeline would do; run it in a Pipeline, or"
-                " give it the passes to try as trial="
+                " pass the passes to try as trial="
             )
         left_out = InlineFunctions | EliminateDeadFunctions
         return tuple(p for p in context.default_passes if not isinstance(p, left_out))

@@ -43,7 +43,7 @@ _LARGE = Message(
 )
 _COSTLY = Message(
     "raised-form-slower",
-    "an operator could compute it, and by the costs a run would take longer",
+    "an operator could compute it, but is predicted to take longer",
     rank=3,
 )
 _CLEAR = 0.7

@@ -135,7 +135,7 @@ def _former(name: str) -> type[Pass] | None:
         return None
     kind, instead_of_it = _FORMER[name]
     warnings.warn(
-        f"the pass '{name}' goes with straightline 0.3; {instead_of_it}",
+        f"straightline 0.3 removes the pass '{name}'; {instead_of_it}",
         DeprecationWarning,
         stacklevel=2,
     )

@@ -60,7 +60,7 @@ def test_a_sample_that_goes_beyond_withholds_the_result(run, name):
         run(text, maxima)
     message = str(caught.value)
     assert f"an input makes Loop '{path}' run more than {most} iteration" in message
-    assert "which was assumed; raise it, or give inputs that keep to it" in message
+    assert "which was assumed; raise it, or pass inputs that satisfy it" in message
     feeds, error = caught.value.verdict.feeds, caught.value
     assert feeds is not None and error.culprit == "" and error.verdict.status == "different"
     guarded = ir.load(as_model(text))

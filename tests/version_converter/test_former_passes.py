@@ -50,4 +50,4 @@ def test_the_command_warns_in_a_line(tmp_path):
     command = [sys.executable, "-m", "straightline", *words]
     result = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0 and (tmp_path / "out.onnx").exists()
-    assert result.stderr.count("warning: the pass 'scan-8-to-9' goes with straightline 0.3") == 1
+    assert result.stderr.count("warning: straightline 0.3 removes the pass 'scan-8-to-9'") == 1

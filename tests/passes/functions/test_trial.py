@@ -203,7 +203,7 @@ def test_a_decision_inside_a_function_does_not_count():
 
 def test_a_pass_that_is_given_nothing_to_try_says_so():
     text = f"{HEAD} g (float[2] x, bool c) => (y) {{ y = local.choose (x, c) }}{LOCAL}{CHOOSE}"
-    with pytest.raises(RewriteError, match="run it in a Pipeline, or give it the passes to try"):
+    with pytest.raises(RewriteError, match="run it in a Pipeline, or pass the passes to try"):
         InlineFunctions().run(ir.load(as_model(text)), PassContext())
     assert not InlineFunctions(trial=(FoldConstants(),)).run(ir.load(as_model(text)), PassContext())
 
