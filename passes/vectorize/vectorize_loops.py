@@ -46,7 +46,7 @@ _IS_LONG = Message(
     "long-blocks",
     "it runs where blocks of rows are long; compute these at once, too, with {option}",
 )
-_REASSOCIATED = Message("reassociated", "{sums} sums of its body add first what no state reaches")
+_REASSOCIATED = Message("reassociated", "sums in its body add independent operands first")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")
 
 
@@ -133,8 +133,8 @@ class VectorizeLoops(SitePass):
         if node.is_op("SequenceMap"):
             return read_map(node, inference)
         loop_view = read(node)
-        if not self.exact and (sums := reassociate(loop_view, inference)):
-            site.rewritten(_REASSOCIATED(sums=sums))
+        if not self.exact and reassociate(loop_view, inference):
+            site.rewritten(_REASSOCIATED())
             inference.forget_inside(loop_view.body)
             return read(node)
         return loop_view
