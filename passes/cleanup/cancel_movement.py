@@ -21,10 +21,12 @@ from typing import ClassVar
 from ...analysis.constants.folding import Folder
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Shape
+from ...facts.notions import Equality
 from ...facts.polynomial import product
 from ...ir import Graph, Model, Node, Value
 from ...ops.builder import Builder
 from ...ops.schema_queries import formal_inputs
+from ...records import record
 from ..base import Pass, PassContext
 from ..utils.legality import can_be_output
 from ..utils.replace_all_uses import replace_value
@@ -36,15 +38,22 @@ _HALF = ("Abs", "Cast", "Ceil", "Cos", "Elu", "Erf", "Exp", "Floor", "Identity",
 _UNARY = (*_HALF, "Neg", "Not", "Reciprocal", "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh")
 
 
+@record(frozen=True)
 class CancelMovement(Pass):
-    """Cancel reshapes that undo each other, and reshape by constants where shapes are known."""
+    """Cancel reshapes that undo each other, and reshape by constants where shapes are known.
+
+    Options:
+        exactness: the notion of equality that outputs must keep; over the reals, movements also
+            cancel around operators on rows: MatMul by one matrix, Softmax, LayerNormalization.
+    """
 
     name: ClassVar[str] = "cancel-movement"
     keeps_facts: ClassVar[bool] = True
+    exactness: Equality = "bits"
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Visit every node that changes a shape, in every graph."""
-        cancelling = _Cancelling(model, context.inference(model))
+        cancelling = _Cancelling(model, context.inference(model), self.exactness == "reals")
         changed = False
         for graph in model.graphs():
             for node in graph.nodes_of(*_MOVING):
@@ -54,8 +63,9 @@ class CancelMovement(Pass):
 
 
 class _Cancelling:
-    def __init__(self, model: Model, inference: ShapeInference) -> None:
+    def __init__(self, model: Model, inference: ShapeInference, rounds: bool) -> None:
         self.inference = inference
+        self.rounds = rounds
         self.fold = Folder(model).fold
 
     def visit(self, graph: Graph, node: Node) -> bool:
@@ -71,7 +81,7 @@ class _Cancelling:
             own = first is not None and first.graph is graph and self._keeps_order(first)
             return self._source(graph, first) if first is not None and own else None
 
-        if self._bypass(graph, node, Regions(graph, self.inference, source_of)):
+        if self._bypass(graph, node, Regions(graph, self.inference, source_of, self.rounds)):
             return True
         before = self._lift(graph, node)
         source = self._source(graph, node)
@@ -160,7 +170,9 @@ class _Cancelling:
             others = (user for user in graph.users(value) if turns(user, perm))
             return next((user.output() for user in others if isinstance(user, Node)), None)
 
-        return self._bypass(graph, node, Regions(graph, self.inference, source_of, perm))
+        return self._bypass(
+            graph, node, Regions(graph, self.inference, source_of, self.rounds, perm)
+        )
 
     def _bypass(self, graph: Graph, node: Node, regions: Regions) -> bool:
         """Compute operators as their operands were before a movement that this node undoes."""

@@ -6,16 +6,17 @@ u = Mul (r, t)                 ->     u = Mul (x, t)
 y = Reshape (u, shape of x)           and u in the place of y
 
 A Transpose is a movement, too: constants among the operands are then transposed in place of the
-values.
+values. Where movements keep the last axis, operators on rows count as well, as MatMul by a matrix.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import Shape
 from ...facts.polynomial import product
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node, Operator, Value
+from ...ir.operator import attribute_message
 from ...ops import rules_of
 from ...ops.builder import Builder
 
@@ -26,6 +27,10 @@ _MOST_TRANSPOSED = 1 << 12
 """Limit of the elements of a transposed constant, which other nodes may read as it was."""
 
 
+_SOFTMAX_OF_ROWS = 13
+"""The first opset whose Softmax is along one axis."""
+
+
 class Region(NamedTuple):
     """Operators that read only moved values, and values that broadcast.
 
@@ -34,26 +39,34 @@ class Region(NamedTuple):
         sources: what was moved, by the moved values.
         perm: the axes of a Transpose at the end, for constants of the region; None for a reshape.
         rank: the rank of the values.
+        row_wise: the nodes of which only the first operand is moved.
     """
 
     nodes: list[Node]
     sources: dict[Value, Value]
     perm: Sequence[int] | None
     rank: int
+    row_wise: Collection[Node]
 
     def move(self, emit: Builder) -> Value:
         """Compute the last value as it was before the movement."""
         values = dict(self.sources)
         for node in self.nodes:
-            operands = [None if v is None else values.get(v, v) for v in node.inputs]
-            if self.perm is not None:
-                operands = [v and self._transposed(emit, v, self.perm) for v in operands]
-            value = node.output()
-            values[value] = emit.apply(node.op, operands, value.name, node.name)
+            operands = list(node.inputs)
+            for index, operand in enumerate(node.inputs[: 1 if node in self.row_wise else None]):
+                moved = values.get(operand, operand) if operand is not None else None
+                is_turned = moved is not None and self.perm is not None
+                operands[index] = self._transposed(emit, moved, self.perm) if is_turned else moved
+            value, op = node.output(), node.op
+            if node in self.row_wise and "axis" in op.attributes:
+                op = _along_last(op)
+            values[value] = emit.apply(op, operands, value.name, node.name)
         return values[self.nodes[-1].output()]
 
     def _transposed(self, emit: Builder, value: Value, perm: Sequence[int]) -> Value:
         if value.constant is None or value.constant.size == 1:
+            return value
+        if len(value.constant.dims) <= _fixed(perm):
             return value
         missing = tuple(range(self.rank - len(value.constant.dims)))
         full = emit.unsqueeze(value, missing, value.name) if missing else value
@@ -61,20 +74,38 @@ class Region(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Shapes at the end of a region: before the last movement, and after it."""
+    """Shapes at the end of a region: before the last movement, and after it.
+
+    Attributes:
+        perm: the axes of a Transpose; None for a reshape.
+        rows: true if the region may hold operators on rows.
+    """
 
     shape: Shape
     target: Shape
     perm: Sequence[int] | None
+    rows: bool
 
     def holds(self, own: Shape | None) -> bool:
         """Test for the shape of a value in the region.
 
-        Transposes of values of one rank broadcast as the values do.
+        Transposes of values of one rank broadcast as the values do. An operator on rows changes
+        their length.
         """
-        if self.perm is None:
-            return own == self.shape
-        return own is not None and len(own) == len(self.perm)
+        if own is None or len(own) != len(self.shape):
+            return False
+        return (
+            self.perm is not None
+            or own == self.shape
+            or (self.rows and own[:-1] == self.shape[:-1])
+        )
+
+    def comes_from(self, source: Shape | None, own: Shape | None) -> bool:
+        """Test for a value that the last movement would move back to its source."""
+        if self.perm is not None or source == self.target:
+            return True
+        same = source is not None and own is not None and source[:-1] == self.target[:-1]
+        return self.rows and same and source[-1:] == own[-1:]
 
     def broadcasts(self, value: Value, own: Shape | None) -> bool:
         """Test for a value that broadcasts after the movement as it does before."""
@@ -82,6 +113,8 @@ class _Ends(NamedTuple):
             return _broadcasts_alike(own, self.shape, self.target)
         if own is None or len(own) > len(self.perm):
             return False
+        if len(own) <= _fixed(self.perm):
+            return True
         constant = value.constant
         small = constant is not None and constant.is_readable and constant.size <= _MOST_TRANSPOSED
         return small or all(dim == 1 for dim in own)
@@ -93,6 +126,7 @@ class Regions:
     Args:
         inference: the facts.
         source_of: function of a value that returns what it moves; None for no moved value.
+        rounds: true if products of rows may round differently elsewhere.
         perm: the axes of the last movement, a Transpose; None for a reshape.
     """
 
@@ -101,22 +135,29 @@ class Regions:
         graph: Graph,
         inference: ShapeInference,
         source_of: Callable[[Value], Value | None],
+        rounds: bool,
         perm: Sequence[int] | None = None,
     ) -> None:
         self._graph = graph
         self._inference = inference
         self._source_of = source_of
         self._perm = perm
+        self._rounds = rounds
         self._begun = 0
 
     def before(self, last: Node) -> Region | None:
         """The operators between a movement and earlier ones that it undoes; None without any."""
         root = last.inputs[0]
-        if root is None or root.producer is None or not self._is_elementwise(root.producer):
+        if root is None or root.producer is None:
             return None
         shape = self._inference.fact(root).shape
         target = self._inference.fact(last.output()).shape
         if shape is None or target is None:
+            return None
+        rows = self._rounds and self._keeps_rows(shape, target)
+        if not self._is_elementwise(root.producer) and not (
+            rows and self._is_row_wise(root.producer)
+        ):
             return None
         if self._perm is None and shape == target:
             return None
@@ -125,18 +166,21 @@ class Regions:
         nodes: dict[Node, None] = {}
         moved: dict[Value, Value] = {}
         self._begun = 0
-        ends = _Ends(shape, target, self._perm)
+        ends = _Ends(shape, target, self._perm, rows)
         if not self._visit(root, ends, nodes, moved) or not nodes or not moved:
             return None
-        if self._perm is None and any(
-            self._inference.fact(source).shape != target for source in moved.values()
-        ):
+        fact = self._inference.fact
+        if not all(ends.comes_from(fact(old).shape, fact(v).shape) for v, old in moved.items()):
             return None
         # Another reader needs the value in its present shape.
         if any(self._readers(node) - nodes.keys() for node in nodes if node is not root.producer):
             return None
         is_last = root.producer in nodes and self._readers(root.producer) == {last}
-        return Region([*nodes], moved, self._perm, len(shape)) if is_last else None
+        row_wise = {node for node in nodes if not self._is_elementwise(node)}
+        # The other operands stay where they are, and must not go with the region.
+        if any(v and v.producer in nodes for node in row_wise for v in node.inputs[1:]):
+            return None
+        return Region([*nodes], moved, self._perm, len(shape), row_wise) if is_last else None
 
     def _visit(
         self, value: Value, ends: _Ends, nodes: dict[Node, None], moved: dict[Value, Value]
@@ -149,25 +193,62 @@ class Regions:
         if source is not None and ends.holds(own):
             moved[value] = source
             return True
-        if producer is None or not ends.holds(own) or not self._is_elementwise(producer):
+        is_elementwise = producer is not None and self._is_elementwise(producer)
+        is_row_wise = producer is not None and ends.rows and self._is_row_wise(producer)
+        if producer is None or not ends.holds(own) or not (is_elementwise or is_row_wise):
             return ends.broadcasts(value, own)
         self._begun += 1
         if self._begun > _MOST_NODES:
             return False
         operands = [each for each in producer.inputs if each is not None]
+        operands = operands[:1] if is_row_wise else operands
         if not all(self._visit(each, ends, nodes, moved) for each in operands):
             return False
         nodes[producer] = None
         return True
 
+    def _keeps_rows(self, shape: Shape, target: Shape) -> bool:
+        """Test for a movement of whole rows."""
+        if not shape or not target:
+            return False
+        return shape[-1] == target[-1] if self._perm is None else self._perm[-1] == len(shape) - 1
+
     def _is_elementwise(self, node: Node) -> bool:
+        plain = self._is_plain(node) and "broadcast" not in node.op.attributes
+        return plain and rules_of(node.op).elementwise
+
+    def _is_row_wise(self, node: Node) -> bool:
+        """Test for an operator on each row of its first operand; the other ones are no rows."""
+        shapes = [v and self._inference.fact(v).shape for v in node.inputs]
+        if not self._is_plain(node) or not shapes or not shapes[0]:
+            return False
+        if node.is_op("MatMul"):
+            return len(shapes[1] or ()) == 2 and len(shapes[0]) > 1
+        is_last = node.attribute("axis", -1) in (-1, len(shapes[0]) - 1)
+        if node.is_op("Softmax"):
+            return is_last and self._graph.root.opset() >= _SOFTMAX_OF_ROWS
+        small = all(shape is not None and len(shape) < 2 for shape in shapes[1:])
+        return node.is_op("LayerNormalization") and is_last and small
+
+    def _is_plain(self, node: Node) -> bool:
         if node.graph is not self._graph or node.domain or node.bodies or node.op.references:
             return False
-        plain = "broadcast" not in node.op.attributes and len(node.outputs) == 1
-        return plain and rules_of(node.op).elementwise and not node.output().pinned
+        return len(node.outputs) == 1 and not node.output().pinned
 
     def _readers(self, node: Node | None) -> set[Node | Graph]:
         return set() if node is None else {*self._graph.users(node.output())}
+
+
+def _fixed(perm: Sequence[int]) -> int:
+    """The number of last axes that stay where they are."""
+    last = len(perm) - 1
+    return next((last - axis for axis in range(last, -1, -1) if perm[axis] != axis), len(perm))
+
+
+def _along_last(op: Operator) -> Operator:
+    """The operator along the last axis, whatever the rank."""
+    others = [each for name, each in op.attributes.items() if name != "axis"]
+    return op.with_attributes([*others, attribute_message("axis", -1)])
 
 
 def _broadcasts_alike(own: Shape | None, *shapes: Shape) -> bool:
