@@ -52,23 +52,23 @@ class Region(NamedTuple):
         """Compute the last value as it was before the movement."""
         values = dict(self.sources)
         for node in self.nodes:
-            operands = list(node.inputs)
-            for index, operand in enumerate(node.inputs[: 1 if node in self.row_wise else None]):
-                moved = values.get(operand, operand) if operand is not None else None
-                is_turned = moved is not None and self.perm is not None
-                operands[index] = self._transposed(emit, moved, self.perm) if is_turned else moved
+            count = 1 if node in self.row_wise else len(node.inputs)
+            moved = [v and self._transposed(emit, values.get(v, v)) for v in node.inputs[:count]]
+            operands = [*moved, *node.inputs[count:]]
             value, op = node.output(), node.op
             if node in self.row_wise and "axis" in op.attributes:
                 op = _along_last(op)
             values[value] = emit.apply(op, operands, value.name, node.name)
         return values[self.nodes[-1].output()]
 
-    def _transposed(self, emit: Builder, value: Value, perm: Sequence[int]) -> Value:
-        if value.constant is None or value.constant.size == 1:
+    def _transposed(self, emit: Builder, value: Value) -> Value:
+        """A constant as the movement at the end would leave it; other values as they are."""
+        constant, perm = value.constant, self.perm
+        if perm is None or constant is None or constant.size == 1:
             return value
-        if len(value.constant.dims) <= _fixed(perm):
+        if len(constant.dims) <= _fixed(perm):
             return value
-        missing = tuple(range(self.rank - len(value.constant.dims)))
+        missing = tuple(range(self.rank - len(constant.dims)))
         full = emit.unsqueeze(value, missing, value.name) if missing else value
         return emit.transpose(full, perm, value.name)
 
@@ -104,8 +104,9 @@ class _Ends(NamedTuple):
         """Test for a value that the last movement would move back to its source."""
         if self.perm is not None or source == self.target:
             return True
-        same = source is not None and own is not None and source[:-1] == self.target[:-1]
-        return self.rows and same and source[-1:] == own[-1:]
+        if source is None or own is None or not self.rows:
+            return False
+        return source[:-1] == self.target[:-1] and source[-1:] == own[-1:]
 
     def broadcasts(self, value: Value, own: Shape | None) -> bool:
         """Test for a value that broadcasts after the movement as it does before."""
@@ -219,16 +220,15 @@ class Regions:
 
     def _is_row_wise(self, node: Node) -> bool:
         """Test for an operator on each row of its first operand; the other ones are no rows."""
-        shapes = [v and self._inference.fact(v).shape for v in node.inputs]
-        if not self._is_plain(node) or not shapes or not shapes[0]:
+        if not self._is_plain(node) or not node.is_op("MatMul", "Softmax", "LayerNormalization"):
             return False
+        first, *others = (self._inference.fact(v).shape if v else None for v in node.inputs)
         if node.is_op("MatMul"):
-            return len(shapes[1] or ()) == 2 and len(shapes[0]) > 1
-        is_last = node.attribute("axis", -1) in (-1, len(shapes[0]) - 1)
+            return len(others[0] or ()) == 2 and len(first or ()) > 1
+        is_last = bool(first) and node.attribute("axis", -1) in (-1, len(first or ()) - 1)
         if node.is_op("Softmax"):
             return is_last and self._graph.root.opset() >= _SOFTMAX_OF_ROWS
-        small = all(shape is not None and len(shape) < 2 for shape in shapes[1:])
-        return node.is_op("LayerNormalization") and is_last and small
+        return is_last and all(shape is not None and len(shape) < 2 for shape in others)
 
     def _is_plain(self, node: Node) -> bool:
         if node.graph is not self._graph or node.domain or node.bodies or node.op.references:
