@@ -133,3 +133,9 @@ def test_a_mask_that_is_infinite_hides_no_difference(low):
     nodes = "a = Add (w, mask) b = Exp (a) y = %s (x) z = Identity (b)"
     texts = [SHARES % ("float[k] z", low, low, nodes % name) for name in ("Relu", "Abs")]
     assert prove(*texts, equality="reals").status == "refuted"
+
+
+def test_an_input_with_a_default_is_not_emptied():
+    head = "g (float[n] x, float[k] w) => (float[n] y) <float[1] w = {2}> { "
+    proof = prove(head + "y = Max (x, x) }", head + "a = Abs (x) b = Neg (a) y = Max (b, x) }")
+    assert proof.status == "open"
