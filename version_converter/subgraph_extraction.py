@@ -59,6 +59,7 @@ class Gap:
         """
         outside = set(arguments)
         results = [v if v in outside else identity_source(v) or v for v in copies]
+        results = [*map(self._apart, self.results, results)]
         for old, new in zip(self.results, results, strict=True):
             if old.producer is not None and old.producer.bodies:
                 old.info = None  # what was declared for an If spoke of both branches
@@ -69,6 +70,13 @@ class Gap:
             self.graph.remove(node)
         drop_unread([*set(copies).difference(results), *self.reads], others)
         self._import(imports)
+
+    def _apart(self, old: Value, new: Value) -> Value:
+        """A constant for each output: the second would read an Identity, a node to replace."""
+        tensor, outputs = self.graph.initializers.get(new), self.graph.outputs
+        if tensor is None or new not in outputs or old not in outputs:
+            return new
+        return self.graph.add_initializer(old.name, tensor)
 
     def rewrite(
         self,

@@ -87,6 +87,15 @@ def test_a_constant_that_identity_does_not_take_ends_nevertheless():
     assert outcome.remarks[-1].action == "kept"
 
 
+def test_two_outputs_of_one_constant_that_identity_does_not_take_end_nevertheless():
+    """Written as one constant, the second would read an Identity again, and so on."""
+    model = """<ir_version: 8, opset_import: ["" : 13]>
+    g (float x) => (int8 y, int8 z) <int8 c = {1}> { y = Identity (c) z = Identity (c) }"""
+    outcome = transform(onnx.parser.parse_model(model), target="mnn", verify=False)
+    assert [node.op_type for node in outcome.model.graph.node] == ["Identity", "Identity"]
+    assert {remark.action for remark in outcome.remarks[-2:]} == {"kept"}
+
+
 LOOPS = """<ir_version: 8, opset_import: ["" : 17]> g (float[3] x, int64 n) => (float[3] y)
     <bool yes = {1}> { y = Loop (n, yes, x) <body = b (int64 i, bool c, float[3] a)
         => (bool c, float[3] e) { k = Tanh (a)
