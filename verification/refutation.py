@@ -92,9 +92,9 @@ class Search:
             declared_shapes(to_proto(model), self.bound, self._sizes)
             for model in (self.before, self.after)
         ]
-        drawn = Signature.of(to_proto(self.before)).inputs  # those without a default
+        inputs = Signature.of(to_proto(self.before)).inputs  # those without a default
         (before, after), minima = declared, self.options.minima
-        common = [name for name in before if name in after and name in drawn]
+        common = [name for name in before if name in after and name in inputs]
         shapes = {name: _least(before[name], after[name], minima) for name in common}
         if not any(0 in dims for dims in shapes.values()):
             return verdict
