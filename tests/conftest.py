@@ -42,7 +42,7 @@ def pytest_configure(config):
     gc.set_threshold(1_000_000, 20, 1000)
     config.addinivalue_line("markers", "sample(count): so many of its cases, unless all are to run")
     if FOLDERS is not None:
-        config.pluginmanager.register(SharedFolders(Path(FOLDERS)))
+        config.pluginmanager.register(SharedFolders(Path(FOLDERS).absolute()))
     if (FOLDERS or "PYTEST_XDIST_WORKER" in os.environ) and sys.platform == "linux":
         _limit_memory()
 
