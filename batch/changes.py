@@ -1,6 +1,8 @@
 """Changes between two batches: models whose result is another one, what got worse first."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 from ..records import record
@@ -17,23 +19,33 @@ _PROBLEMS: tuple[Problem, ...] = (
 _OUTPUTS = ("proved", "proved, not replayed", "equal", "", "not verified", "different")
 """Problems and outputs, the best first."""
 
-_FIELDS: tuple[tuple[str, str, str], ...] = (
-    ("status", "status", "status"),
-    ("outputs", "outputs", "status"),
-    ("left", "control flow left", "count"),
-    ("nodes", "nodes", "count"),
-    ("run_time", "predicted run", "microseconds"),
-    ("size", "size", "bytes"),
-    ("seconds", "seconds", "seconds"),
+
+def _status(record: Record) -> str:
+    return record.problem or ("failed" if record.status == "failed" else "written")
+
+
+def _after(field: str, record: Record) -> Value:
+    pair: tuple[Value, Value] | None = getattr(record, field)
+    return None if pair is None else pair[1]
+
+
+_FIELDS: tuple[tuple[str, str, str, Callable[[Record], Value]], ...] = (
+    ("status", "status", "status", _status),
+    ("outputs", "outputs", "status", attrgetter("outputs")),
+    ("left", "control flow left", "count", partial(_after, "control_flow")),
+    ("nodes", "nodes", "count", partial(_after, "nodes")),
+    ("run_time", "predicted run", "microseconds", partial(_after, "run_time")),
+    ("size", "size", "bytes", partial(_after, "size")),
+    ("seconds", "seconds", "seconds", attrgetter("seconds")),
 )
-"""The compared fields with title and kind, the most important first."""
+"""The compared fields with title, kind and value, the most important first."""
 
 COLUMNS: tuple[Column, ...] = (
     Column("name", "model", "name"),
     Column("change", "change", "status"),
     *(
         Column(f"{field}_{when}", when, kind, title)  # type: ignore[arg-type]
-        for field, title, kind in _FIELDS
+        for field, title, kind, _ in _FIELDS
         for when in ("old", "new")
     ),
     Column("why", "remaining control flow, with reasons"),
@@ -62,9 +74,12 @@ class Change:
     @property
     def row(self) -> list[Value]:
         """The cells of its row."""
-        pairs = zip(_values(self.old), _values(self.new), strict=True)
-        reason = "" if self.new is None else why(self.new)
-        return [self.name, self.change, *(value for pair in pairs for value in pair), reason]
+        values = [
+            None if record is None else value(record)
+            for *_, value in _FIELDS
+            for record in (self.old, self.new)
+        ]
+        return [self.name, self.change, *values, "" if self.new is None else why(self.new)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row in types that JSON has, by the keys of its columns."""
@@ -173,18 +188,3 @@ def _growth(
         return 0.0
     growth, (small, large) = new[1] - old[1], sorted((old[1], new[1]))
     return 0.0 if large <= small * ratio or large - small < least else growth
-
-
-def _status(record: Record) -> str:
-    return record.problem or ("failed" if record.status == "failed" else "written")
-
-
-def _values(record: Record | None) -> list[Value]:
-    """Return what is compared of a record, in the order of `_FIELDS`."""
-    if record is None:
-        return [None] * len(_FIELDS)
-    numbers: list[Value] = [
-        None if pair is None else pair[1]
-        for pair in (record.control_flow, record.nodes, record.run_time, record.size)
-    ]
-    return [_status(record), record.outputs, *numbers, record.seconds]

@@ -3,7 +3,10 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..report.sheet import Column, Sheet, Value, shown
@@ -17,20 +20,35 @@ _PAIRS: tuple[tuple[str, str, str], ...] = (
 )
 """The fields of a record with a number before and one after, their titles, and their kinds."""
 
-COLUMNS: tuple[Column, ...] = (
-    Column("name", "model", "name"),
-    Column("status", "status", "status"),
-    Column("problem", "problem", "status"),
-    Column("outputs", "outputs", "status"),
+_WHEN = "before", "after"
+
+
+def _part(field: str, place: int, record: Record) -> Value:
+    pair: tuple[Value, Value] | None = getattr(record, field)
+    return None if pair is None else pair[place]
+
+
+def why(record: Record) -> str:
+    """Return residual control flow with its reasons, or the failure, as one text."""
+    rest = [f"{one.get('op_type')} '{one.get('path')}': {one.get('brief')}" for one in record.left]
+    notes = [text for text in record.messages if not text.startswith("control flow left: ")]
+    return "; ".join([*notes, *rest])
+
+
+_CELLS: tuple[tuple[Column, Callable[[Record], Value]], ...] = (
+    (Column("name", "model", "name"), attrgetter("name")),
+    *((Column(key, key, "status"), attrgetter(key)) for key in ("status", "problem", "outputs")),
     *(
-        Column(f"{field}_{when}", when, kind, title)  # type: ignore[arg-type]
+        (Column(f"{field}_{when}", when, kind, title), partial(_part, field, place))  # type: ignore[arg-type]
         for field, title, kind in _PAIRS
-        for when in ("before", "after")
+        for place, when in enumerate(_WHEN)
     ),
-    Column("opset_after", "opset", "count"),
-    Column("seconds", "seconds", "seconds"),
-    Column("left", "remaining control flow, with reasons"),
+    (Column("opset_after", "opset", "count"), partial(_part, "opset", 1)),
+    (Column("seconds", "seconds", "seconds"), attrgetter("seconds")),
+    (Column("left", "remaining control flow, with reasons"), why),
 )
+"""The columns, each with its value of a record."""
+COLUMNS = tuple([column for column, _ in _CELLS])
 KEYS = [column.key for column in COLUMNS]
 TONES = (
     *(("written", "good"), ("skipped", "good"), ("failed", "bad")),
@@ -50,7 +68,7 @@ def summary(records: Sequence[Record], title: str, folder: Path = Path()) -> She
     return Sheet(
         title,
         COLUMNS,
-        [_row(record) for record in records],
+        [[value(record) for _, value in _CELLS] for record in records],
         _totals(records),
         _cards(records),
         TONES,
@@ -63,30 +81,14 @@ def _address(report: str, folder: Path) -> str:
     return quote(Path(os.path.relpath(report, folder)).as_posix()) if report else ""
 
 
-def _row(record: Record) -> list[Value]:
-    numbers: list[Value] = []
-    for field, *_ in _PAIRS:
-        numbers += getattr(record, field) or (None, None)
-    opset = None if record.opset is None else record.opset[1]
-    texts = record.name, record.status, record.problem, record.outputs
-    return [*texts, *numbers, opset, record.seconds, why(record)]
-
-
-def why(record: Record) -> str:
-    """Return residual control flow with its reasons, or the failure, as one text."""
-    rest = [f"{one.get('op_type')} '{one.get('path')}': {one.get('brief')}" for one in record.left]
-    notes = [text for text in record.messages if not text.startswith("control flow left: ")]
-    return "; ".join([*notes, *rest])
-
-
 def _totals(records: Sequence[Record]) -> list[Value]:
     """Return the sums, of numbers over models that have both."""
-    sums: list[Value] = []
-    for field, *_ in _PAIRS:
-        pairs = [pair for record in records if (pair := getattr(record, field)) is not None]
-        sums += [sum(column) for column in zip(*pairs, strict=True)] or [None, None]
-    seconds = sum(record.seconds for record in records)
-    return [counted_models(records), None, None, None, *sums, None, seconds, None]
+    sums: list[Value] = [counted_models(records)]
+    for column, value in _CELLS[1:]:
+        parts: list[Any] = [part for record in records if (part := value(record)) is not None]
+        is_sum = column.key == "seconds" or bool(column.group)
+        sums.append(sum(parts) if is_sum and parts else None)
+    return sums
 
 
 def counted_models(records: Sequence[Record]) -> str:
@@ -119,6 +121,3 @@ def _cards(records: Sequence[Record]) -> list[tuple[str, str]]:
         if any(pair):
             cards.append((title, " → ".join(pair)))
     return [*cards, ("seconds of work", shown(totals["seconds"], "seconds"))]
-
-
-_WHEN = "before", "after"
