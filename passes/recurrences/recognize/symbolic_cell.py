@@ -184,7 +184,10 @@ class Interpretation:
             rows = self._interpret(node)
         # Not an obstacle yet: a value that no state reads may be anything.
         except (Unfit, Unbatchable) as reason:
-            self._unfit.update((v, str(reason)) for v in node.outputs if v is not None)
+            text = str(reason)
+            if self._unfit.keys().isdisjoint(node.inputs) and str(node) not in text:
+                text = f"{text}, in {node}"
+            self._unfit.update((v, text) for v in node.outputs if v is not None)
             return
         self._rows.update(rows)
 

@@ -147,12 +147,39 @@ def test_slower_loading_is_logged(caplog):
             => (float[4] t, float[4] r) { t = Max (s, e) r = Identity (t) }> (low, x) }"""
     result = accelerate(optimize_for="load").run(as_model(text))
     assert op_types(result.model) == ["Scan"]
+    assert not any("a run would take longer" in remark.reason for remark in result.kept)
     (told,) = [remark for remark in result.kept if remark.pass_name == "accelerate"]
     assert "times as long to load; choose --optimize-for run (" in told.reason
     lines = [record.getMessage() for record in caplog.records]
     assert lines[0].startswith("accelerate: the original, a run takes ")
     assert any("; raise-recurrences; " in line for line in lines)
     assert op_types(accelerate().run(as_model(text)).model) != ["Scan"]
+
+
+def test_memory_is_the_obstacle_to_a_faster_form():
+    text = ROWS.replace(
+        "r = Exp (e)", "d = Sub (x, e) u = Abs (d) r = ReduceMax <keepdims=0> (u, k0)"
+    )
+    text = f'<ir_version: 8, opset_import: ["" : 18]> {text}'.replace(
+        "{0},", "{0}, int64[1] k0 = {0},"
+    )
+    result = accelerate(max_run_memory=1).run(onnx.parser.parse_model(text))
+    (loop,) = {remark.path for remark in result.kept}
+    reasons = [remark.reason for remark in result.kept if remark.path == loop]
+    assert any("allow it with --max-run-memory 0" in reason for reason in reasons)
+    assert not any("a run would take longer" in reason for reason in reasons)
+
+
+def test_the_obstacle_to_all_iterations_at_once():
+    """A loop without states is no recurrence, which says nothing."""
+    text = ROWS.replace("{0},", "{0}, int64 one = {1}, int64[1] k0 = {0},").replace(
+        "r = Exp (e)",
+        "j = Add (i, one) u = Unsqueeze (j, k0) v = Slice (x, k0, u, k0) t = Transpose (v)"
+        " r = MatMul (t, v)",
+    )
+    text = text.replace("N, 3] y", "N, 3, 3] y").replace("3] r", "3, 3] r")
+    result = sl.transform(as_model(text), "accelerate", verify=False)
+    assert any("it holds Gemm 'y/r'" in remark.reason for remark in result.remarks)
 
 
 def test_a_second_run_changes_nothing():

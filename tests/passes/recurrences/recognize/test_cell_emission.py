@@ -265,7 +265,7 @@ def test_layers_in_one_loop_and_what_is_made_of_their_states():
         t = Add (q, e) z = Sigmoid (t) v = MatMul (h, w) r = Tanh (v) rh = Mul (r, h)
         m = MatMul (rh, u) m2 = Add (m, e) c = Tanh (m2) d = Sub (c, h) f = Mul (z, d)
         h2 = Add (h, f)"""),
-    ("differs from iteration to iteration", """p = Reshape (e, s44) q = MatMul (h, p)
+    ("differs from iteration to iteration, in MatMul", """p = Reshape (e, s44) q = MatMul (h, p)
         h2 = Tanh (q)"""),
     ("adds a number before", "one = Constant <value_float = 1.0> () s = Add (h, one)"
     " q = MatMul (s, u) h2 = Tanh (q)"))  # fmt: skip

@@ -278,6 +278,8 @@ def test_broadcast_terms():
         bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""),
+    ("h' may change its shape",
+     scan("h = ReduceMax <keepdims = 0> (a) k = Neg (h) r = Add (k, e)").removeprefix(HEAD)),
     ("k' multiplies it by itself",
      scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(
         HEAD
