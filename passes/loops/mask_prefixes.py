@@ -35,7 +35,7 @@ _OLDEST = 11
 
 
 class MaskPrefixes(SitePass):
-    """Read states that grow by rows as masked prefixes of all rows."""
+    """Read states that grow by rows, and first rows, as masked prefixes of all rows."""
 
     name: ClassVar[str] = "mask-prefixes"
     works_on: ClassVar[tuple[str, ...]] = ("Loop",)
