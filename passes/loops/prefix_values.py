@@ -112,7 +112,8 @@ def prefix_slices(
         view = read_slice(node, inference.fact)
         place = None if view is None or view.start != 0 else view.bounds[1]
         end = None if place is None else indices.get(place)
-        if view is None or end is None or end.step < 0 or end.start.less(0) is not False:
+        start = -1 if end is None or end.start.value is None else end.start.value
+        if view is None or end is None or end.step < 0 or start < 0:
             continue
         if {view.source, view.source.producer}.isdisjoint(varying):
             cuts[node] = end
@@ -229,7 +230,8 @@ class PrefixBody:
         cuts: Mapping[Node, Index],
     ) -> None:
         self.body = loop_view.body
-        self._cuts, self._trips = cuts, inference.number(loop_view.maximum)
+        self._cuts, self._maximum = cuts, loop_view.maximum
+        self._trips = inference.number(loop_view.maximum)
         self.emit = Builder(self.body)
         self._inference = inference
         self._indices = indices
@@ -432,9 +434,16 @@ class PrefixBody:
         assert view is not None and view.bounds[1] is not None
         source, end = view.source, self._cuts[node]
         size = self._fact(source).dims[view.axis]
+        is_longer = size.value is None and size != self._trips
         if (end, size) not in self._firsts:
             emit = self.emit
             total = emit.size(source, view.axis, "total")
+            if is_longer:  # no iteration reads a later row than the last one
+                first = (end.start.value or 0) - end.step
+                most = emit.reshape(self._maximum, (1,), "trips")
+                most = emit.add("Mul", [most, emit.vector((end.step,), "step")], "most")
+                most = emit.add("Add", [most, emit.vector((first,), "first")], "most")
+                total = emit.add("Min", [total, most], "total")
             places = emit.numbers(emit.squeeze(total, 0, "total"), "places")
             count = emit.add("Min", [view.bounds[1], total], "end")
             present = emit.add("Less", [places, count], "present")
@@ -442,4 +451,7 @@ class PrefixBody:
             occupied = has_rows and end.start.less(1) is False
             rows = AllRows(source, total, places, total)
             self._firsts[end, size] = Length(rows, count, present, occupied)
-        self._enter(node.output(), source, view.axis, self._firsts[end, size], varies=False)
+        length = self._firsts[end, size]
+        if is_longer:
+            source = self.emit.cut(source, 0, length.of.total, view.axis, source.name)
+        self._enter(node.output(), source, view.axis, length, varies=False)

@@ -120,15 +120,19 @@ def test_first_rows():
     after = (
         head
         + """
-            <int64[1] k_1 = {0}, int64 k_2 = {0}, int64 k_3 = {1}, int64[1] one_1 = {1},
+            <int64[1] k_1 = {0}, int64[1] sizes = {1}, int64 k_2 = {0}, int64 k_3 = {1},
              float w_fill = {-inf}, float r_fill = {0}, float r_number = {0},
              float r_number_1 = {inf}, int64 axis = {0}, int64[4] pads = {1, 0, 0, 0}> {
         d = Identity (c) e = Gather (x, i) j = Add (i, one) u = Unsqueeze (j, k0)
-        shape = Shape (k) total = Gather (shape, k_1) total_1 = Squeeze (total, k_1)
-        places = Range (k_2, total_1, k_3) end = Min (u, total) present = Less (places, end)
-        p = MatMul (k, e) w_filled = Where (present, p, w_fill) w = Softmax <axis = 0> (w_filled)
-        r_filled = Where (present, w, r_fill) size = Abs (k) finite = Less (size, r_number_1)
-        numbers = Where (finite, k, r_number) others = Where (finite, r_number, k)
+        shape = Shape (k) total = Gather (shape, k_1)
+        trips = Reshape (n, sizes) most = Mul (trips, sizes) most_1 = Add (most, k_1)
+        total_1 = Min (total, most_1) total_2 = Squeeze (total_1, k_1)
+        places = Range (k_2, total_2, k_3) end = Min (u, total_1) present = Less (places, end)
+        k_4 = Slice (k, k_1, total_1, k_1) p = MatMul (k_4, e)
+        w_filled = Where (present, p, w_fill) w = Softmax <axis = 0> (w_filled)
+        k_5 = Slice (k, k_1, total_1, k_1) r_filled = Where (present, w, r_fill)
+        size = Abs (k_5) finite = Less (size, r_number_1)
+        numbers = Where (finite, k_5, r_number) others = Where (finite, r_number, k_5)
         sums = CumSum <exclusive = 0, reverse = 0> (others, axis) sums_1 = Pad (sums, pads)
         lost = Gather <axis = 0> (sums_1, end) r_lost = Squeeze (lost, k_1)
         r_1 = MatMul (r_filled, numbers) r = Add (r_1, r_lost) }> }"""
