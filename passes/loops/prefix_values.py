@@ -431,7 +431,7 @@ class PrefixBody:
     def _enter_prefix(self, node: Node) -> None:
         """Enter the first rows of an outside value."""
         view = read_slice(node, self._fact)
-        assert view is not None and view.bounds[1] is not None
+        assert view is not None and view.bounds[1] is not None and self._maximum is not None
         source, end = view.source, self._cuts[node]
         size = self._fact(source).dims[view.axis]
         is_longer = size.value is None and size != self._trips
