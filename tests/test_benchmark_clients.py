@@ -190,6 +190,7 @@ def test_the_tables():
     assert "| client | models | as it is | rewritten |" in text
     assert "| fake 1.0 | 2 | 0 (1 with other outputs) | 1 |" in text
     assert "| fake | 1 | not run | `a / b` | `b` |" in text
+    assert "What stays" in text and "What stays" not in tables(found[1:2], {"fake": "fake 1.0"})
 
 
 def test_models_of_a_folder_have_steps_of_their_own(tmp_path, capsys):

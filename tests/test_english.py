@@ -37,8 +37,10 @@ HABITS = re.compile(
     r"(?<!here )\b(?:is|are) no (?!more|longer|such|other|less|shorter|faster|difference|iteration)"
     r"|only run time tells|on trust|gives? out\b|for granted|in the way of|taken beforehand"
     r"|opset (?:\d+|\{\}) (?:wants|takes)|does not take|\bas they are\b"
+    r"|\b(?:is|are) (?:an?|the|true) [^;:]*, not \{"
 )
-"""Habits of texts that users read: "is no tensor" for "is not a tensor", and the like."""
+"""Habits of texts that users read: "is no tensor" for "is not a tensor", "is a number, not 'x'" of
+what must be one, and the like."""
 
 
 def first_line(docstring):

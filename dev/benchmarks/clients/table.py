@@ -1,7 +1,7 @@
 """What was found, as the tables of docs/clients.md."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .client_run import ClientRun, operators_in
 
@@ -31,9 +31,11 @@ def tables(outcomes: Sequence[ClientRun], versions: Mapping[str, str], of: str =
     steps = list(dict.fromkeys(outcome.step for outcome in outcomes))
     lines = ["Models that run with the right outputs:", ""]
     lines += _rows(["client", "models", *steps], _counts(outcomes, versions, steps))
-    lines += ["", f"## What stays{of}", ""]
-    lines += [f"After the last step ({steps[-1]}), by the client's message:", ""]
-    lines += _rows(["client", "models", "what", "why", "such as"], _stays(outcomes, steps[-1]))
+    stays = list(_stays(outcomes, steps[-1]))
+    if stays:
+        lines += ["", f"## What stays{of}", ""]
+        lines += [f"After the last step ({steps[-1]}), by the client's message:", ""]
+        lines += _rows(["client", "models", "what", "why", "such as"], stays)
     return "\n".join(lines) + "\n"
 
 
@@ -76,6 +78,6 @@ def _escaped(text: str) -> str:
     return "`" + text[:_LONGEST].replace("|", "/").replace("`", "'") + "`" if text else ""
 
 
-def _rows(head: Sequence[str], rows: Iterator[list[str]]) -> list[str]:
+def _rows(head: Sequence[str], rows: Iterable[list[str]]) -> list[str]:
     lines = [list(head), ["---"] * len(head), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
