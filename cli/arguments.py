@@ -197,7 +197,7 @@ class ComparisonArguments:
         parser=parsing.number(),
     )
     samples: int | None = verifying(
-        "Number of plain samples to run, even after a proof; by default 3, without a proof only.",
+        "Number of plain samples to run, also after a proof; by default 3, only without one.",
         **whole(1),
     )
     seed: int = verifying("Seed of the samples; 0 by default.", default=0, **whole())
@@ -305,7 +305,7 @@ class OutputArguments:
         rich_help_panel=shared.WATCHING,
     )
     print_before: list[str] | None = option(
-        "Print it before each pass that changes it, or before PASS. Repeatable.",
+        "Print the model before each pass that changes it, or before PASS. Repeatable.",
         metavar="[=PASS]",
         rich_help_panel=shared.WATCHING,
     )

@@ -75,7 +75,7 @@ FORCE = of_output(
     "Also overwrite a file other than a model, and data of another model.", "--force", default=False
 )
 MAX_INPUT_SIZE = option(
-    "Refuse a model file with more bytes, such as 500M; by default 2G, the most that ONNX allows.",
+    "Refuse a model file of more bytes, such as 500M; by default 2G, the most that ONNX allows.",
     **SIZE,
 )
 JSON = of_output("Print one JSON document, also for errors.", "--json", default=False)

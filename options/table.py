@@ -110,7 +110,7 @@ OPTIONS = (
     Option(
         "target_file",
         flag="--target-file",
-        help="The same for a compiler or runtime that a file describes.",
+        help="Fit the model to a compiler or runtime that a file describes.",
         page="the same for a client that you describe in a file",
         commands=ANY,
         metavar="FILE.toml",
@@ -384,7 +384,7 @@ OPTIONS = (
     Option(
         "max_trips",
         flag="--max-trips",
-        help="Keep loops with more iterations.",
+        help="Keep loops of more than N iterations.",
         commands="rewrite inspect check",
         metavar="N",
     ),
