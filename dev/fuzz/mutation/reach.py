@@ -17,9 +17,9 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from mutation.mutants import ROOT
+from mutation.selection import DEFAULT
 
 KEPT = ROOT / "build" / "mutants"
-MEASURED = ("ir", "facts", "ops", "analysis", "passes", "version_converter")
 
 
 @dataclasses.dataclass
@@ -96,7 +96,7 @@ def import_all() -> None:
     """Import the whole package."""
     package = importlib.import_module("straightline")
     for module in pkgutil.walk_packages(package.__path__, "straightline."):
-        if module.name.split(".")[1] in (*MEASURED, "reference") and "_child" not in module.name:
+        if module.name.split(".")[1] in (*DEFAULT, "reference") and "_child" not in module.name:
             importlib.import_module(module.name)
 
 
@@ -112,7 +112,7 @@ def forget() -> None:
 
 
 def _tracer() -> coverage.Coverage:
-    include = [f"{ROOT}/{name}/*" for name in MEASURED]
+    include = [f"{ROOT}/{name}/*" for name in DEFAULT]
     return coverage.Coverage(data_file=None, config_file=False, include=include)
 
 
