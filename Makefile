@@ -37,7 +37,7 @@ unclaimed: $(VENV)/.installed
 # Two processes that share the folders of the tests. To rewrite the asserts of all files takes each ten seconds: only tests
 # that fail run again with it.
 pytest-1 pytest-2:
-	FOLDERS=build/tests $(PY) -m pytest --assert=plain -o console_output_style=classic -o cache_dir=build/$@ || { $(PY) -m pytest --last-failed --last-failed-no-failures=none -o cache_dir=build/$@; exit 1; }
+	STRAIGHTLINE_FOLDERS=build/tests $(PY) -m pytest --assert=plain -o console_output_style=classic -o cache_dir=build/$@ || { $(PY) -m pytest --last-failed --last-failed-no-failures=none -o cache_dir=build/$@; exit 1; }
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

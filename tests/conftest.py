@@ -27,7 +27,7 @@ hypothesis.settings.load_profile("no-deadline")
 # A third of the time of a command in the process of its test: typer makes all commands anew.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
 
-FOLDERS = os.environ.pop("FOLDERS", None)
+FOLDERS = os.environ.pop("STRAIGHTLINE_FOLDERS", None)
 """Marks of the folders of tests that processes share; not for tests of tests."""
 
 MOST_BYTES = 6 << 30

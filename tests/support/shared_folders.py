@@ -1,6 +1,6 @@
 """Processes that share the folders of the tests: each collects and runs the next one that is left.
 
-    FOLDERS=build/tests pytest & FOLDERS=build/tests pytest
+    export STRAIGHTLINE_FOLDERS=build/tests; pytest & pytest
 
 With workers of pytest-xdist each one collects all tests, and sends three reports of each to a third
 process: a tenth of the time of short tests.
