@@ -36,6 +36,10 @@ class ModelError(Error):
     """A malformed model: an undefined name, a cycle, a wrong arity."""
 
 
+class OpenAttributeError(ModelError):
+    """A read of an attribute that the calls of the function around it give."""
+
+
 class BindingError(Error):
     """A mismatch between a given value, shape or name and the inputs of a model."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from .attributes import value_of
-from .errors import ModelError
+from .errors import OpenAttributeError
 from .kinds import takes
 from .places import FunctionKey, key_of
 
@@ -129,13 +129,13 @@ class Operator:
         """The value of an attribute as Python sees it, or `default` where it is absent.
 
         Raises:
-            ModelError: the value is that of an attribute of the enclosing function.
+            OpenAttributeError: the value is that of an attribute of the enclosing function.
         """
         message = self.attributes.get(name)
         if message is None:
             return default
         if message.ref_attr_name:
-            raise ModelError(
+            raise OpenAttributeError(
                 f"attribute '{name}' of {self} is '{message.ref_attr_name}' of the function around"
                 " it; inline the function first"
             )

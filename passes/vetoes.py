@@ -21,6 +21,7 @@ import onnx
 from ..analysis.shapes.inference import ShapeInference
 from ..facts.reason import Message, Reason
 from ..ir import Error, Function, Model, Node, Operator, Value
+from ..ir.errors import OpenAttributeError
 from ..ir.faults import described, raises_faults, warn_of_fault
 from ..limits import governed
 from ..ops.builder import RewriteError
@@ -34,6 +35,9 @@ ALL = "all passes"
 _BINDING = "freeze-initializers"
 """The pass that binds inputs for the caller; it is never left out."""
 _DOMAIN, _KEPT = "straightline", "kept_"
+_OPEN: Place = ("Function", "")
+"""All nodes with an attribute that the calls of a function give."""
+_READS_OPEN = Message("open-attribute", "{pass_name} reads attributes that calls of it give")
 _STAYS = Message("construct-kept", "{cause}; the {construct} is kept{advice}")
 _GONE = Message("construct-left", "{cause}; {pass_name} leaves the {construct} alone{advice}")
 _LEFT_OUT = Message("pass-left-out", "{cause}; {what} left out{advice}")
@@ -177,6 +181,8 @@ def heeding_vetoes(
             yield True
     # Errors for the caller, a fault already wrapped, and the machine's own troubles: another run
     # without this construct would meet them again.
+    except OpenAttributeError as error:
+        raise Fault(pass_.name, () if _OPEN in places else (_OPEN,)) from error
     except (Error, Fault, OSError, MemoryError):
         raise
     except Exception as error:
@@ -188,7 +194,7 @@ def heeding_vetoes(
 def _nodes_at(places: Collection[Place], model: Model) -> Iterator[Node]:
     for graph in model.graphs():
         for node in graph.unordered_nodes():
-            if (node.op_type, node.path) in places:
+            if (node.op_type, node.path) in places or (node.op.references and _OPEN in places):
                 yield node
 
 
@@ -418,6 +424,8 @@ class _History:
         if place is not None:
             tried.add(place)
             self._last[name] = place
+        if place == _OPEN:
+            return vetoes.with_veto(Veto(name, place, _READS_OPEN(pass_name=name)))
         at = "" if place is None else f" at {place[0]} '{place[1]}'"
         why = _FAULT(pass_name=name, place=at)
         message = _FAULT(pass_name=name, place="")

@@ -1,8 +1,9 @@
+import numpy as np
 import onnx
 import pytest
 from failing_passes import Raising
 from harness import as_model
-from straightline import FaultWarning, ir, load
+from straightline import FaultWarning, ir, load, transform
 from straightline.facts.reason import Message
 from straightline.ir.faults import raises_faults
 from straightline.passes import EliminateIdentities, InlineFunctions, PassContext, UnrollLoops
@@ -149,3 +150,22 @@ def test_a_hidden_node_keeps_its_type_and_the_import_of_its_domain():
     run_under(on(FitTarget(find("onnx"), ((),)), *place), FitTarget(find("onnx"), ((),)), model)
     assert [node.op_type for node in model.graph.nodes() if node.domain] == ["QuickGelu"]
     assert model.opset_imports["com.microsoft"] == 1
+
+
+@pytest.mark.parametrize(
+    "way", [{"passes": "simplify"}, {"passes": "accelerate"}, {"target": "qnn"}]
+)
+def test_attributes_that_calls_give_cost_their_nodes_alone(way):
+    """Passes that read such an attribute run again without the nodes that have one."""
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 18, "l" : 1]>
+    g (float[2,3] x) => (float[3] y) { u = Identity (x) v = Neg (u) w = Neg (v)
+        t = l.F <p = [1, 0], k = 0> (w) y = ReduceMax <keepdims = 0> (t, one) }
+    <domain: "l", opset_import: ["" : 18]> F <p, k> (x) => (y) { s = Sqrt (x)
+        t = Transpose <perm : ints = @p> (s) c = Concat <axis : int = @k> (t, t)
+        d = ReduceLogSumExp <keepdims : int = @k> (c) e = Sub (t, d)
+        y = Identity (e) }""")
+    one = onnx.numpy_helper.from_array(np.array([1]), "one")
+    model.graph.initializer.append(one)
+    outcome = transform(model, **way)
+    assert outcome.proved and kinds(outcome.ir)[-2:] == ["F", "ReduceMax"]
+    assert any(remark.code == "open-attribute" for remark in outcome.remarks)

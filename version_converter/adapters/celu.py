@@ -7,4 +7,4 @@
 from ..registry import UNFIT_BODIES
 
 # Where alpha is negative, the function bends the numbers above zero.
-UNFIT_BODIES["Celu"] = lambda node: not node.attribute("alpha", 1.0) > 0
+UNFIT_BODIES["Celu"] = lambda node: not (node.op.references or node.attribute("alpha", 1.0) > 0)
