@@ -55,7 +55,7 @@ def test_defaults_that_are_frozen_count_as_bound():
 
 
 @table(
-    (5, {}, "values is a mapping"), ({}, [1], "shapes is a mapping"), ({}, {"x": 2}, "'x' needs")
+    (5, {}, "values must be a mapping"), ({}, [1], "shapes must be a mapping"), ({}, {"x": 2}, "'x' needs")
 )
 def test_kinds_are_checked_at_once(values, shapes, words, model):
     with pytest.raises(sl.Error, match=words):
