@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 
 from ....facts.fact import Fact, Shape
-from ....facts.polynomial import Dimension
 from ....ir import Array, Value
 from ....ops.builder import Builder
 from ....records import record, replace
@@ -79,7 +78,8 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     operand = recurrence.iterations.operand(value)
     own, missing = operand.fact.shape, len(shape) - len(operand.fact.shape or ())
     # A coefficient may be smaller than the state, never larger: the state would change its shape.
-    if own is None or missing < 0 or not _fits(own, shape[missing:]):
+    pairs = zip(own or (), shape[max(missing, 0) :], strict=False)
+    if own is None or missing < 0 or any(dim not in (1, wide) for dim, wide in pairs):
         raise Unfit(f"'{value.name}' has another shape")
     count = missing if operand.batched else 0
     lifted = recurrence.emit.lift(operand.value, count, f"{value.name}_lifted")
@@ -90,11 +90,6 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
     return Coefficient(
         None, lifted, operand.batched, whole, value.array, positive, single, rows=rows
     )
-
-
-def _fits(own: Shape, other: Shape) -> bool:
-    one = Dimension.constant(1)
-    return all(dim in (one, wide) for dim, wide in zip(own, other, strict=True))
 
 
 class Coefficients:

@@ -144,7 +144,9 @@ class _Tables:
         """Emit the rows."""
         feeding, states = self._recurrence.feeding, self._recurrence.states
         values = itertools.product(*(range(first, last + 1) for first, last in self._ranges))
-        columns = [self._column(self._constants(value)) for value in values]
+        arguments = [state.argument for state in states]
+        cases = [zip(arguments, numbers, strict=True) for numbers in values]
+        columns = [self._column({v: self._constant(v, n) for v, n in case}) for case in cases]
         start = {state.argument: feeding.same(state.initial) for state in states}
         after = self._column(start)
         columns += [after] * self._keeps
@@ -152,10 +154,6 @@ class _Tables:
         constant = self._emit.concat([first] * len(columns), self._axis, "first")
         table = self._emit.concat(columns, self._axis, "tables")
         return self._emit.concat([constant, feeding.after(table)], 0, "rows")
-
-    def _constants(self, values: Sequence[int]) -> dict[Value, Operand]:
-        pairs = zip(self._recurrence.states, values, strict=True)
-        return {state.argument: self._constant(state.argument, value) for state, value in pairs}
 
     def _constant(self, argument: Value, number: int) -> Operand:
         elem_type = self._recurrence.fact(argument).elem_type

@@ -19,14 +19,10 @@ def joined_values(node: Node, fact: FactOf) -> list[Value] | None:
     join = None if stack is None else skip_identities(stack).producer
     if join is None or not join.is_op("Concat") or node.domain or node.op.references:
         return None
-    view = read_reduction(node, _facts(node, fact))
+    view = read_reduction(node, [Fact() if v is None else fact(v) for v in node.inputs])
     rank = 0 if shape is None else len(shape) + 1
     if view is None or view.keeps or not rank or view.axes != (join.attribute("axis") % rank,):
         return None
     values = [None if v is None else skip_identities(v) for v in join.inputs]
     sources = [unsqueezed(value, view.axes[0], fact) for value in values]
     return [each for each in sources if each is not None] if None not in sources else None
-
-
-def _facts(node: Node, fact: FactOf) -> list[Fact]:
-    return [Fact() if value is None else fact(value) for value in node.inputs]

@@ -12,8 +12,6 @@ rows may also come first.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ....facts.magnitudes import LAST_OF_64_BITS
 from ....ir import Value
 from ....ops.batching import Window
@@ -109,13 +107,5 @@ def _read(recurrence: Recurrence) -> _Register | None:
     if step is None or not 0 < step <= size or shapes[1] != fact.shape:
         return None
     bounds = (step, size) if at_end else (0, size - step)
-    return (
-        _Register(element, axis, size, step, at_end)
-        if _places((first, last), size) == bounds
-        else None
-    )
-
-
-def _places(bounds: tuple[int, int], size: int) -> tuple[int, ...]:
-    """The bounds of a Slice as places of an axis."""
-    return tuple(int(np.clip(at + size if at < 0 else at, 0, size)) for at in bounds)
+    fits = slice(first, last).indices(size)[:2] == bounds
+    return _Register(element, axis, size, step, at_end) if fits else None
