@@ -50,7 +50,8 @@ class Folder:
         if normal_domain(node.domain) or node.bodies or node.op.references:
             return False
         rules = rules_of(node.op)
-        is_kept = self.keeps and rules.kept_from_folding
+        # An optional is no tensor, which the kernel returns for it.
+        is_kept = node.is_op("Optional") or (self.keeps and rules.kept_from_folding)
         return not (is_kept or rules.draws_random_numbers(node))
 
     def fold(

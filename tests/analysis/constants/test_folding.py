@@ -27,6 +27,7 @@ def node_of(text, function=""):
     ("y = Constant <value_floats = [1.0, 2.0]> ()", False),
     ("y = RandomUniformLike (x)", False),
     ("y = QuantizeLinear (x, x)", False),
+    ("y = Optional (x)", False),
     (
         """y = If (q) <then_branch = t () => (float[2] u) { u = Neg (x) },
                            else_branch = e () => (float[2] v) { v = Abs (x) }>""",
