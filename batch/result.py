@@ -35,8 +35,8 @@ class Record:
         status: "written"; "skipped" (it was done before and is unchanged) or "failed".
         problem: what kind of failure it was; "" where there was none.
         messages: what went wrong; or what is to be known about what was written.
-        outputs: "proved", "proved, not replayed", "equal", "different" or "not verified"; "" where
-            nothing was compared.
+        outputs: "proved", "proved, not replayed", "equal", "different", "contradictory", "open" or
+            "not verified"; "" where nothing was compared.
         nodes: how many nodes there are in all graphs, before and after; None without a result.
         control_flow: how many of them hold graphs, before and after.
         run_time: the predicted time of a run in onnxruntime in microseconds, before and after; None
