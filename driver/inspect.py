@@ -19,16 +19,7 @@ from ..records import asdict, field, record, replace
 from .job import Request, count_all_nodes
 from .options import RewriteOptions
 from .result import memory_dict, memory_lines, note_lines
-from .suggestions import (
-    NO_PASS,
-    Advice,
-    Hint,
-    advise,
-    calls_kept,
-    hint_blocks,
-    named,
-    with_call,
-)
+from .suggestions import NO_PASS, Advice, Hint, advise, calls_kept, hint_blocks, named, with_call
 
 Fate = Literal["rewritten", "kept", "removed"]
 _REMOVED = Message("removed", "unused, never run, or decided when an enclosing node was rewritten")

@@ -77,12 +77,7 @@ def body_arity(
 
 
 BRANCHES = ("then_branch", "else_branch")
-BODIES = {
-    "If": BRANCHES,
-    "Loop": ("body",),
-    "Scan": ("body",),
-    "SequenceMap": ("body",),
-}
+BODIES = {"If": BRANCHES, "Loop": ("body",), "Scan": ("body",), "SequenceMap": ("body",)}
 """Graph attributes of the operators that hold bodies."""
 
 

@@ -8,17 +8,7 @@ import onnx
 
 from ..facts.magnitudes import LAST_OF_64_BITS
 from ..facts.types import INTEGER_BITS
-from ..ir import (
-    Array,
-    Error,
-    Fold,
-    Graph,
-    Node,
-    Operator,
-    Tensor,
-    Value,
-    attribute_message,
-)
+from ..ir import Array, Error, Fold, Graph, Node, Operator, Tensor, Value, attribute_message
 from ..limits import allowed, limit
 from ..records import record
 from .departures import loses_sign, other_numbers

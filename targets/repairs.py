@@ -61,8 +61,7 @@ _REPAIRS = (
     _Repair(
         *("names_bodies", name_bodies),
         Message(
-            "bodies-named",
-            "{count} bodies were named, as {target} tells them apart by their names",
+            "bodies-named", "{count} bodies were named, as {target} tells them apart by their names"
         ),
     ),
     _Repair(

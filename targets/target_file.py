@@ -313,9 +313,7 @@ def _is_list(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(type(item) is kind for item in value)
 
 
-def _names_of(
-    operator: str,
-) -> tuple[set[str] | None, set[str] | None, set[str] | None]:
+def _names_of(operator: str) -> tuple[set[str] | None, set[str] | None, set[str] | None]:
     """The attributes, the inputs, and the inputs and outputs of an operator in any opset; None
     where it is not one of ONNX's."""
     if "." in operator:

@@ -290,8 +290,7 @@ def _unless_no_rows(
     _give_out(then, rows)
     inside = Builder(other, opset=9)
     _give_out(
-        other,
-        [padding.only_zeros(inside, i - count, v.name, batch) for i, v in padded.items()],
+        other, [padding.only_zeros(inside, i - count, v.name, batch) for i, v in padded.items()]
     )
     for index, value in zip(padded, choice.outputs, strict=True):
         chosen[index] = value

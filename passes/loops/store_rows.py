@@ -43,14 +43,7 @@ from ...ops.views import SliceView, read_slice
 from ..iteration.iterations import Iterations
 from ..iteration.loop_view import LoopView, State, move_axis, read
 from ..iteration.places import Places, counts_all, moving_indices, unmoved
-from ..iteration.row_accesses import (
-    Row,
-    RowAccesses,
-    column_of,
-    distinct,
-    reduction_of,
-    sizes_of,
-)
+from ..iteration.row_accesses import Row, RowAccesses, column_of, distinct, reduction_of, sizes_of
 from ..utils.replace_all_uses import replace_values
 from ..utils.sites import Site, SitePass
 

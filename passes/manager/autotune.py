@@ -42,9 +42,7 @@ _LARGE = Message(
     rank=3,
 )
 _COSTLY = Message(
-    "raised-form-slower",
-    "an operator could compute it, but is predicted to take longer",
-    rank=3,
+    "raised-form-slower", "an operator could compute it, but is predicted to take longer", rank=3
 )
 _CLEAR = 0.7
 """The largest ratio of run times by which running both branches of an If is clearly faster."""

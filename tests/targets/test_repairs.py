@@ -27,11 +27,7 @@ DECLARED = {"known_declarations": "<float[n] a>", "computes_empty": "<float[0, 2
 DECLARED["raw_data"] = "<float[2] k = {3, 4}>"
 OUTPUTS = dict.fromkeys(("computes_empty", "names_sizes"), "[r, 2]")
 OUTPUTS["known_declarations"] = "[n]"
-FEEDS = {
-    "x": np.float32([1, 2]),
-    "n": np.array(2),
-    "c": np.array(True),
-}
+FEEDS = {"x": np.float32([1, 2]), "n": np.array(2), "c": np.array(True)}
 
 
 def test_every_key_has_a_case():

@@ -59,14 +59,7 @@ from .merging import MergingExecution, RecordedExecution
 from .one_graph import counts_by_kinds, counts_of
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
-from .result import (
-    Condition,
-    Failure,
-    Proof,
-    explained_proof,
-    failed_proof,
-    invalid_proof,
-)
+from .result import Condition, Failure, Proof, explained_proof, failed_proof, invalid_proof
 from .sides import ModelSide, Ran, node_count
 from .terms.budget import Budget, OpenError
 from .terms.constants import WeightFiles, key_of

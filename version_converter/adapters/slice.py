@@ -26,9 +26,7 @@ from ..registry import AdapterResult, NodeDraft, downgrade
 from ..snippets import length_of, numbers_below, pick
 
 move_attributes(
-    10,
-    "Slice",
-    moves=[Move("starts", 1, "ints"), Move("ends", 2, "ints"), Move("axes", 3, "ints")],
+    10, "Slice", moves=[Move("starts", 1, "ints"), Move("ends", 2, "ints"), Move("axes", 3, "ints")]
 )
 
 _INT64 = onnx.TensorProto.INT64

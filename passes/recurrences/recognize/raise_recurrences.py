@@ -28,13 +28,7 @@ from ....records import record
 from ...base import INEXACT
 from ...iteration.iterations import IterationMemory, MemoryBounds, ZeroIterationSizes
 from ...iteration.loop_view import LoopView, read
-from ...iteration.splice import (
-    TripCountGuard,
-    copy_results,
-    is_used,
-    keep_results,
-    propagate_facts,
-)
+from ...iteration.splice import TripCountGuard, copy_results, is_used, keep_results, propagate_facts
 from ...loops.count_loops import COUNTED, count_loop
 from ...scans.parallel_prefix import joins_rows
 from ...utils.replace_all_uses import replace_outputs

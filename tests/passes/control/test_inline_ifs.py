@@ -1,12 +1,6 @@
 import numpy as np
 import pytest
-from harness import (
-    as_model,
-    assert_keeps,
-    assert_rewrites,
-    op_types,
-    run_passes,
-)
+from harness import as_model, assert_keeps, assert_rewrites, op_types, run_passes
 from straightline import reference
 from straightline.passes import InlineIfs
 

@@ -1,12 +1,6 @@
 import numpy as np
 import onnx
-from harness import (
-    as_model,
-    assert_equal,
-    assert_rewrites,
-    run_in_onnxruntime,
-    run_passes,
-)
+from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime, run_passes
 from loops import op_types
 from straightline import reference
 from straightline.passes import HoistInvariants, Pipeline, straighten
@@ -177,9 +171,7 @@ def test_an_if_leaves_with_its_branches_where_there_is_an_iteration():
         "y = Loop", "n = Constant <value_int = 2> () y = Loop"
     )
     result = run_passes(
-        text,
-        HoistInvariants(),
-        feeds=[{**FEED, "yes": np.array(yes)} for yes in (True, False)],
+        text, HoistInvariants(), feeds=[{**FEED, "yes": np.array(yes)} for yes in (True, False)]
     )
     assert [node.op_type for node in result.model.graph.node] == ["Constant", "If", "Loop"]
     (stays,) = run_passes(loop(choose, inputs=f"{inputs}, int64 n"), HoistInvariants()).remarks

@@ -69,10 +69,7 @@ def test_a_recurrence_reads_one_row_of_a_sum(op_type, count, body):
 def test_other_operands_keep_their_places(what, body):
     model = as_model(LOOP.format(body=f"a = Constant <value_ints = [0]> () {body}"))
     inside = _inside(vectorized(model).model)
-    assert [inside.count(op) for op in ("Add", "Mul")] == [
-        body.count("Add ("),
-        body.count("Mul ("),
-    ]
+    assert [inside.count(op) for op in ("Add", "Mul")] == [body.count("Add ("), body.count("Mul (")]
 
 
 def test_an_exact_pass_keeps_the_order():

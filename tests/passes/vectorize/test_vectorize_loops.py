@@ -103,12 +103,7 @@ SIZES = {
     "Add": ("float[M] w", "r = Add (e, w)", numbers(4), numbers(3)),
     "MatMul": ("float[M, 2] w", "r = MatMul (e, w)", numbers(5, 2), numbers(3, 2)),
     "Expand": ("int64[2] w", "r = Expand (e, w)", np.array([-4, 7]), np.array([2, 3])),
-    "LayerNormalization": (
-        "float[M] w",
-        "r = LayerNormalization (e, w)",
-        numbers(4),
-        numbers(3),
-    ),
+    "LayerNormalization": ("float[M] w", "r = LayerNormalization (e, w)", numbers(4), numbers(3)),
 }
 
 

@@ -1,11 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried,
-    assert_carried_everywhere,
-    assert_writes,
-)
+from conversions import assert_becomes, assert_carried, assert_carried_everywhere, assert_writes
 from tables import cases
 
 test_nodes_of_each_step = cases(

@@ -1,13 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_refuses,
-    assert_writes,
-    converted,
-    known_model,
-    model,
-)
+from conversions import assert_becomes, assert_refuses, assert_writes, converted, known_model, model
 from straightline import convert_version, reference
 from straightline.version_converter import ConversionError
 from tables import cases

@@ -1,11 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried_everywhere,
-    assert_writes,
-    model,
-)
+from conversions import assert_becomes, assert_carried_everywhere, assert_writes, model
 from sessions import open_session
 from straightline import convert_version
 from tables import cases, table

@@ -1,9 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_carried_everywhere,
-    assert_writes,
-)
+from conversions import assert_carried_everywhere, assert_writes
 
 from targets import fitted, lacking, one_node, operators
 

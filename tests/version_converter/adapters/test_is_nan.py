@@ -1,10 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried,
-    assert_writes,
-)
+from conversions import assert_becomes, assert_carried, assert_writes
 
 
 def test_comparisons_that_find_nan():

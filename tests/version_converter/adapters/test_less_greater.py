@@ -1,12 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried_everywhere,
-    converted,
-    model,
-)
+from conversions import assert_becomes, assert_carried_everywhere, converted, model
 from straightline import convert_version, reference
 
 

@@ -1,11 +1,5 @@
 import numpy as np
-from conversions import (
-    X,
-    assert_becomes,
-    assert_carried,
-    assert_refuses,
-    converted,
-)
+from conversions import X, assert_becomes, assert_carried, assert_refuses, converted
 from tables import table
 
 

@@ -4,8 +4,7 @@ from conversions import assert_carried, assert_writes, converted
 from tables import cases
 
 test_nodes_of_each_step = cases(
-    assert_writes,
-    ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k"),
+    assert_writes, ("y = Range <stash_type = 1> (k, k, k)", 27, 26, ["Range (k, k, k)"], "float k")
 )
 
 

@@ -1,12 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_becomes,
-    assert_carried,
-    assert_refuses,
-    assert_writes,
-    converted,
-)
+from conversions import assert_becomes, assert_carried, assert_refuses, assert_writes, converted
 from tables import cases
 
 test_nodes_of_each_step = cases(

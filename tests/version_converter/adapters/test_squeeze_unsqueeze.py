@@ -1,10 +1,6 @@
 import numpy as np
 import pytest
-from conversions import (
-    assert_carried_everywhere,
-    assert_refuses,
-    assert_writes,
-)
+from conversions import assert_carried_everywhere, assert_refuses, assert_writes
 from tables import cases
 
 test_nodes_of_each_step = cases(

@@ -1,10 +1,5 @@
 import numpy as np
-from conversions import (
-    assert_becomes,
-    assert_carried,
-    assert_carried_everywhere,
-    assert_refuses,
-)
+from conversions import assert_becomes, assert_carried, assert_carried_everywhere, assert_refuses
 
 
 def test_both_tensors_are_laid_end_to_end():

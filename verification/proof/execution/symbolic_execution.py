@@ -102,11 +102,7 @@ class Execution:
     """
 
     def __init__(
-        self,
-        terms: Terms,
-        side: str,
-        folder: Any = None,
-        element_types: ElementTypes | None = None,
+        self, terms: Terms, side: str, folder: Any = None, element_types: ElementTypes | None = None
     ) -> None:
         self.terms = terms
         self.element_types = element_types

@@ -150,11 +150,7 @@ class Field:
         return Real({(): Fraction(value)} if value else {})
 
     def atom(
-        self,
-        key: Hashable,
-        shape: Shape | None,
-        is_positive: bool = False,
-        is_truth: bool = False,
+        self, key: Hashable, shape: Shape | None, is_positive: bool = False, is_truth: bool = False
     ) -> Real:
         """Atom of a key."""
         number = self._numbers.get((key, shape))

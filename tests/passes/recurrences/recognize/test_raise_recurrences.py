@@ -173,12 +173,7 @@ def test_an_offer_is_taken_back():
 
 
 @pytest.mark.sample(2)
-@table(
-    ("Max", "float", 144),
-    ("Min", "int64", 144),
-    ("Mul", "int64", 133),
-    ("Add", "uint8", 133),
-)
+@table(("Max", "float", 144), ("Min", "int64", 144), ("Mul", "int64", 133), ("Add", "uint8", 133))
 @pytest.mark.parametrize("straight", [True, False])
 def test_the_steps_of_an_open_length_are_few_and_their_cost_is_told(
     kind, elem_type, most, straight

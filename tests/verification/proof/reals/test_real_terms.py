@@ -28,9 +28,7 @@ def test_operands_of_unknown_rank_are_atoms():
 
 
 @table(
-    ("Relu (b)", "Relu (u)"),
-    ("Sigmoid (b)", "Sigmoid (u)"),
-    ("Max (b, row)", "Max (column, u)"),
+    ("Relu (b)", "Relu (u)"), ("Sigmoid (b)", "Sigmoid (u)"), ("Max (b, row)", "Max (column, u)")
 )
 def test_movement_goes_through_elementwise_operators(inside, outside):
     """Transpose, Reshape and Slice apply to what an elementwise operator is applied to."""
