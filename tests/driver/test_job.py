@@ -54,9 +54,7 @@ def test_defaults_that_are_frozen_count_as_bound():
     assert [value.name for value in frozen.model.graph.inputs] == ["x"]
 
 
-@table(
-    (5, {}, "values must be a mapping"), ({}, [1], "shapes must be a mapping"), ({}, {"x": 2}, "'x' needs")
-)
+@table((5, {}, "values must be a"), ({}, [1], "shapes must be a"), ({}, {"x": 2}, "'x' needs"))
 def test_kinds_are_checked_at_once(values, shapes, words, model):
     with pytest.raises(sl.Error, match=words):
         Request(model, RewriteOptions(PASSES, values=values, shapes=shapes))
