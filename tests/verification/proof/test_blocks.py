@@ -7,7 +7,7 @@ import straightline as sl
 from tables import table
 
 PROVE = importlib.import_module("straightline.verification.proof.prove")
-COPIES = 160
+COPIES = 112
 HEADER = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
 
 
