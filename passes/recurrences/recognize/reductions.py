@@ -147,6 +147,9 @@ def accumulate(
     joins = iterations.options.costs == "none" or _joins_initial(recurrence, fact)
     if sums and fact.elem_type in IEEE_FLOATS and not joins:
         return _reduced_sums(recurrence, added, exact)
+    if sums and fact.elem_type in INTEGER_BITS and _starts_at_zero(recurrence):
+        every = emit.running_sum(added, f"{state.argument.name}_sums")
+        return Replacement("CumSum", True, {state: every})
     (rows,) = recurrence.from_first([added])
     if sums:
         joined = emit.running_sum(rows, f"{state.argument.name}_sums")

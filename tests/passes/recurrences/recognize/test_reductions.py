@@ -73,6 +73,21 @@ def assert_same(text, model, fed, exact=True):
 LENGTHS = (0, 1, 2, 3, 8, 40)
 
 
+@pytest.mark.parametrize("gives", ["r", "a"])
+@table(("int64", "0", True), ("int32", "0", True), ("int64", "1", False), ("double", "0", False))
+def test_integers_are_not_added_to_zero(elem, start, alone, gives):
+    """A sum of floats with 0 may lose the sign of a zero."""
+    text = scan("r = Add (a, e)", gives, elem=elem).replace(f"{elem}[3] s, ", "")
+    text = text.replace(") {", f") <{elem}[3] s = {{{', '.join(3 * [start])}}}> {{", 1)
+    text = text.replace(f"{elem}[3] y, ", "") if gives == "r" else text
+    result = raised(text).model
+    if gives == "r":
+        assert ("Concat" not in [node.op_type for node in result.graph.node]) == alone
+    dtype = {"int64": np.int64, "int32": np.int32, "double": np.float64}[elem]
+    for length in LENGTHS:
+        assert_same(text, result, feed(text, length, dtype), elem != "double")
+
+
 def test_a_running_sum():
     assert_rewrites(
         RaiseRecurrences(),
