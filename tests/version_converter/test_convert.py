@@ -87,13 +87,13 @@ def test_a_target_out_of_range_is_refused(target: int) -> None:
 
 @pytest.mark.parametrize("target", ["13", None, True, 13.0])
 def test_the_target_is_a_whole_number(target: object) -> None:
-    with pytest.raises(ConversionError, match="target_opset is a whole number"):
+    with pytest.raises(ConversionError, match="target_opset must be a whole number"):
         convert_version(model(REDUCE), target)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("version", ["8", True, 8.0])
 def test_so_is_the_ir_version(version: object) -> None:
-    with pytest.raises(ConversionError, match="ir_version is a whole number"):
+    with pytest.raises(ConversionError, match="ir_version must be a whole number"):
         convert_version(model(REDUCE), 13, ir_version=version)  # type: ignore[arg-type]
 
 

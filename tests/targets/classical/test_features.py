@@ -41,7 +41,7 @@ def test_the_norm_of_a_row_alone():
     ("Normalizer", ROWS, {"norm": "MAX"}, "the sign of the norm 'MAX'"),
     ("Normalizer", INTEGERS, {"norm": "L2"}, "squares that overflow"),
     ("Normalizer", ROWS.astype(np.float64), {"norm": "L1"}, "precision"),
-    ("Scaler", ROWS, {"offset": [1.0], "scale": [1.0, 2.0]}, "not as many offsets"),
+    ("Scaler", ROWS, {"offset": [1.0], "scale": [1.0, 2.0]}, "offsets and scales differ"),
     ("Binarizer", INTEGERS, {"threshold": 0.5}, "not an integer"),
     ("Imputer", ROWS, {"replaced_value_float": 0.0}, "no value for each column"),
 )
