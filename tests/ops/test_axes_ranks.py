@@ -1,6 +1,5 @@
 """Ranks that operators tell, against what the reference computes."""
 
-import numpy as np
 import onnx
 import pytest
 from operator_cases import cases
@@ -45,10 +44,7 @@ def test_ranks_are_those_of_results(name):
         op = ir.Operator(name, attributes=named)
         node = model.graph.add_node(op, values, list(case.node.output))
         try:
-            with np.errstate(all="ignore"):
-                results = operator_kernel(connected_message(op, node), {"": case.opset})(
-                    case.operands
-                )
+            results = operator_kernel(connected_message(op, node), {"": case.opset})(case.operands)
         except EvaluationError:
             continue
         given = dict(zip(values, case.operands, strict=True))

@@ -136,8 +136,7 @@ class Node:
         kept = [m for m in op.attributes.values() if m.name not in changed]
         op = op.with_attributes([*kept, *(ir.attribute_message(n, v) for n, v in changed.items())])
         kernel = operator_kernel(connected_message(op, self.node), self.imports)
-        with np.errstate(all="ignore"):
-            return kernel(operands)
+        return kernel(operands)
 
     def run_with(self, operands, changed):
         """Run with other attributes, by name, and other operands, by position."""

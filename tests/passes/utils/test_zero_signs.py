@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import zeros
 from onnx import parser
 from simplified import operators
@@ -84,7 +83,6 @@ def test_outputs_of_bodies_and_what_they_capture_count():
     assert all(ignored_signs(body) == set() for body in chosen.graphs())
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
     places = {**dict.fromkeys(_FORGETFUL, range(1)), **dict.fromkeys(_COMPARISONS, range(2))}
     for case, (one, other) in zeros.twins(4, 3, {**places, "Pow": range(1, 2)}):

@@ -12,7 +12,6 @@ from tables import table
 
 
 @pytest.mark.sample(20)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", PAIRS)
 def test_different_models_have_no_certificate(name):
     *texts, opsets = PAIRS[name]

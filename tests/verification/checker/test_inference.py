@@ -52,7 +52,6 @@ def computed(case):
     return results if all(isinstance(each, np.ndarray) for each in results) else None
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derived_facts_agree_with_the_reference():
     """Each operator in each version on random operands."""
     seen, wrong = Counter(), []

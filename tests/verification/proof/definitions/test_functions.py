@@ -345,8 +345,7 @@ def inlined(function, arrays, outputs):
 def by_reference(model):
     def call(feeds):
         try:
-            with np.errstate(all="ignore"):
-                return run(model, feeds)
+            return run(model, feeds)
         except Error:
             return None
 

@@ -106,7 +106,6 @@ def test_bits_tell_signs_apart(name):
     )
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_operators_forget_the_sign_of_a_zero_bit_for_bit():
     places = {name: range(2 if name in _COMPARISONS else 1) for name in _FORGETFUL}
     assert {"Exp", "Equal"} <= places.keys()

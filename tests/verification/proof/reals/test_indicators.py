@@ -78,8 +78,7 @@ def test_other_choices_are_open(before, after):
      "b = Mul (i, g) z = Add (a, b)"),
 )  # fmt: skip
 def test_a_branch_without_a_value_is_not_multiplied(before, after):
-    with np.errstate(all="ignore"):
-        one, other = runs(before, after)
+    one, other = runs(before, after)
     assert not np.array_equal(one, other, equal_nan=True)
     assert not is_proved(before, after)
 
