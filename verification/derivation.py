@@ -18,8 +18,6 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
-_OF_PARTS = "parts"
-"""Rule that writes parts of vectors of sizes, too, where nothing reads them."""
 _ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
@@ -456,8 +454,6 @@ class Search:
             elif name == _ROUNDED or any(arg >= 0 and find(arg) == find(term) for arg in args):
                 return  # x + 0, which is x, has ever more sums
         if name == _FOLDED and not self._is_constant(term):
-            return
-        if name == _OF_PARTS and not self._is_weight(term):
             return
         size = len(self.terms.nodes)
         before = self._derived.get((name, term), -1)

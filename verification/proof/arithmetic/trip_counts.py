@@ -23,7 +23,7 @@ from ....facts.magnitudes import MOST_ELEMENTS
 from ....facts.polynomial import Dimension
 from ..terms.free_variables import COMPARED
 from ..terms.linear_sum import LinearSum
-from ..terms.term import Term, fingerprint
+from ..terms.term import Term, bare, fingerprint
 from ..terms.term_manager import STEADY, Terms
 from .exact_integers import (
     LEAST,
@@ -190,6 +190,15 @@ def parts_of_least(terms: Terms, size: Dimension) -> list[Dimension]:
     if term.head.name != LEAST or count.form != Dimension.symbol(atom_name):
         return [size]
     return [element(arg.fact) for arg in term.args if arg is not None]
+
+
+def number_of(terms: Terms, size: Dimension) -> Term | None:
+    """Integer n of a trip count max(n, 0), without views; None for other sizes."""
+    name = size.only_symbol or ""
+    count = terms.counts.get(name) if size == Dimension.symbol(name) else None
+    sizes, atoms = (_ZERO, []) if count is None else count.parts()
+    is_one = sizes.value == 0 and [factor for _, factor in atoms] == [1]
+    return bare(atoms[0][0]) if is_one else None
 
 
 def with_whole(terms: Terms, size: Dimension) -> Dimension:

@@ -18,15 +18,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import onnx
 
 from ....facts.fact import Fact, Shape, element
 from ....facts.polynomial import Dimension, product
 from ....facts.types import INTEGER_BITS
+from ....ir import Array
 from ....ops.axes import ONE
-from ..arithmetic.trip_counts import parts_of_least
+from ..arithmetic.trip_counts import number_of, parts_of_least
 from ..reals.field import Real
 from ..reals.real_terms import FLOATS, RealTerms
+from ..reals.rounded import ROUNDED
 from ..simplify.slices import entry_of
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, bare, descendants
@@ -93,12 +96,16 @@ class DoublingLoops:
     Args:
         terms: the terms of both models.
         over_reals: whether floats that are equal over the reals are equal.
+
+    Attributes:
+        rounded: assumptions about powers of matrices.
     """
 
     def __init__(self, terms: Terms, over_reals: bool) -> None:
         self._terms, self._over_reals = terms, over_reals
         self._opened: dict[tuple[Term, int], Term | None] = {}
         self._pushdown = SlicePushdown(terms)
+        self.rounded: set[str] = set()
 
     def open(self, term: Term) -> Term | None:
         """Rows after all steps as the states of a recurrence; None for other terms."""
@@ -173,6 +180,14 @@ class DoublingLoops:
             types = _ASSOCIATIVE.get(joined.head.name, ())
             if len(joined.args) == 2 and joined.fact.elem_type in types:
                 return self._over_reals or joined.fact.elem_type not in FLOATS
+        # s A^k + x has the law of a ring, which matrices over the reals are.
+        scaled = [part for part in joined.operands if part.is_op("MatMul")]
+        if scaled and not others and scaled[0].operands[0] in leaves:
+            rest = [leaves.get(part) for part in joined.operands if part is not scaled[0]]
+            early, is_sum = leaves[scaled[0].operands[0]], joined.is_op("Add") and self._over_reals
+            is_linear = is_sum and not early.late and rest == [_Leaf(early.state, True)]
+            self.rounded |= {ROUNDED} if is_linear else set()
+            return is_linear
         # On variables, as the law must hold for all rows, whatever computes them.
         law = _Law(self._terms, step)
         parts = [part for each in step.joined.values() for part in _inside(each, step)]
@@ -425,6 +440,28 @@ class _Reading:
             return False
         return _are_powers_of_two(self._terms.numbers(entry))
 
+    def _reads_powers(self, matrix: Term) -> bool:
+        """Test for powers A^(2^iteration) of a constant matrix, rounded after each square."""
+        count, values = element(self._loop.operands[0].fact), list[Array]()
+        most = count.value if isinstance(count, Dimension) else None
+        for k in range(_MOST_SIZE_BITS if most is None else most):
+            index = {self._bound.index: Dimension.constant(k)}
+            number = self._pushdown.settled(Substitution(self._terms, {}, index).of(matrix))
+            tensor = self._terms.tensor(bare(number))
+            if tensor is None or tensor.elem_type not in (_TYPES.FLOAT, _TYPES.DOUBLE):
+                return False
+            values.append(tensor.numpy())
+        if not values or values[0].ndim != 2 or len({*values[0].shape}) != 1:
+            return False
+        kind, roots = np.finfo(values[0].dtype), np.stack(values).astype(np.float64)
+        with np.errstate(all="ignore"):
+            # Both factors are rounded, and so is the square; a NaN is no power.
+            errors = 2 * kind.eps * (abs(roots) @ abs(roots)) + kind.tiny
+            if not (abs(roots @ roots - np.roll(roots, -1, 0)) <= errors)[:-1].all():
+                return False
+        self._powers[matrix] = self._terms.constant(values[0])
+        return True
+
     def _reads(self, later: Term) -> bool:
         """Test for a total function of rows, elementwise along the first axis."""
         own = set(self._bound.states)
@@ -444,7 +481,8 @@ class _Reading:
                 if not self._reads_operand(term):
                     return False
             elif not self._reads_slice(term):
-                is_known = term.head.name in _RING or term.head.name in _ASSOCIATIVE
+                is_product = term.is_op("MatMul") and len(self._shape) > 1
+                is_known = is_product or term.head.name in _RING or term.head.name in _ASSOCIATIVE
                 if not is_known or term.index or term.head.attribute("broadcast"):
                     return False
                 # Broadcasting against a longer operand would shift the axis of the rows.
@@ -452,7 +490,9 @@ class _Reading:
                     return False
                 if None in term.args:
                     return False
-                stack += term.operands
+                if is_product and not self._reads_powers(term.operands[1]):
+                    return False
+                stack += term.operands[: 1 if is_product else None]
         return self._holds_state(later, own)
 
     def _holds_state(self, term: Term, own: Iterable[Term]) -> bool:
@@ -536,14 +576,9 @@ def _reaches(terms: Terms, iterations: Dimension, length: Dimension) -> bool:
             and iterations.value >= 0
             and 1 << iterations.value >= length.value
         )
-    count = terms.counts.get(iterations.only_symbol or "")
-    if count is None or iterations != Dimension.symbol(iterations.only_symbol or ""):
-        return False
-    sizes, atoms = count.parts()
-    if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
-        return False
-    total = bare(atoms[0][0])
-    if not total.is_op("ReduceSum") or list(total.head.attribute("axes") or ()) != [0]:
+    total = number_of(terms, iterations)
+    axes = None if total is None else total.head.attribute("axes")
+    if total is None or not total.is_op("ReduceSum") or list(axes or ()) != [0]:
         return False
     flags = total.operands[0]
     if not flags.is_op("Cast") or flags.fact.elem_type not in (_TYPES.INT32, _TYPES.INT64):

@@ -22,7 +22,7 @@ import onnx
 from ....facts.fact import element
 from ....facts.polynomial import Dimension
 from ..arithmetic.exact_integers import is_one_integer, unwrap
-from ..arithmetic.trip_counts import parts_of_least
+from ..arithmetic.trip_counts import number_of, parts_of_least
 from ..terms.free_variables import Bound, binding
 from ..terms.term import Pair, Term, below_view, descendants
 from ..terms.term_manager import Terms
@@ -104,12 +104,9 @@ class EarlyExits:
 
         It is not less than the limit if none is true.
         """
-        terms, name = self._terms, number.only_symbol or ""
-        count = terms.counts.get(name)
-        (rest, atoms) = (None, []) if count is None else count.parts()
-        if number != Dimension.symbol(name) or rest != 0 or [factor for _, factor in atoms] != [1]:
+        terms, term, test = self._terms, number_of(self._terms, number), None
+        if term is None:
             return None
-        term, test = atoms[0][0], None
         if term.head.name == "choose":
             test, term, endless = term.operands
             if max(terms.numbers(endless) or (0,)) < _ENDLESS or not test.is_op("Less"):

@@ -226,7 +226,8 @@ class Comparison:
     def rounded_constants(self) -> set[str]:
         """Assumptions about constants of the rewrite that count as exact functions of others."""
         both = self._reals, self._unopened
-        return rounded.assumptions(reals.rounded for reals in both if reals is not None)
+        constants = [reals.rounded for reals in both if reals is not None]
+        return rounded.assumptions(constants) | self._doubling.rounded
 
     def require(self, before: Term | None, after: Term | None, output: str) -> None:
         """Prove an output of both models equal.

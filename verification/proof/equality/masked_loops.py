@@ -15,9 +15,9 @@ from ....facts.fact import element
 from ....facts.polynomial import Dimension, product
 from ....ops.axes import ONE
 from ..arithmetic.inequalities import is_never_negative
-from ..arithmetic.trip_counts import not_negative
+from ..arithmetic.trip_counts import not_negative, number_of
 from ..terms.free_variables import binding
-from ..terms.term import Pair, Term, bare, below_view, descendants
+from ..terms.term import Pair, Term, below_view, descendants
 from .induction import Induction
 from .new_recurrences import new_recurrence
 from .substitution import Substitution
@@ -56,7 +56,7 @@ class MaskedLoops:
         """Trip count max(n, 0), or n where the mask of the other loop compares that.
 
         No iteration is less than either where n is negative."""
-        number = self._number(count)
+        number = number_of(self._terms, count)
         compared = (term for term in descendants(masked.head.parts) if term.is_op("Less"))
         forms = (self._pushdown.settled(each.operands[1]) for each in compared)
         is_long = number is not None and number.fact.elem_type == onnx.TensorProto.INT64
@@ -95,7 +95,7 @@ class MaskedLoops:
         if is_never_negative(self._terms, longer - count):
             # Of equal trip counts other rules take care.
             return not is_never_negative(self._terms, count - longer)
-        most, number = self._number(longer), self._number(count)
+        most, number = (number_of(self._terms, each) for each in (longer, count))
         if most is None or number is None or not most.is_op("ReduceMax") or len(most.args) != 1:
             return False
         (all_of,) = most.operands
@@ -109,13 +109,3 @@ class MaskedLoops:
             return False
         part = self._pushdown.of(all_of, 0, element(start.fact), ONE)
         return not_negative(self._terms, self._terms.view(part, ())) == count
-
-    def _number(self, count: Dimension) -> Term | None:
-        """Integer n of a trip count max(n, 0), without views."""
-        total = self._terms.counts.get(count.only_symbol or "")
-        if total is None or count != Dimension.symbol(count.only_symbol or ""):
-            return None
-        sizes, atoms = total.parts()
-        if sizes.value != 0 or len(atoms) != 1 or atoms[0][1] != 1:
-            return None
-        return bare(atoms[0][0])

@@ -77,12 +77,12 @@ def models(name, t="float", step=None, **changes):
     return [onnx.parser.parse_model(HEAD + text) for text in (one, other)]
 
 
-def differs(one, other, t="float"):
+def differs(one, other, t="float", width=3):
     """Test for runs on some length that differ, or of which only the rewrite fails."""
     draw = np.random.default_rng(0)
     for n in (1, 2, 3, 4, 5, 8, 9, 17):
-        feeds = {"x": draw.integers(-3, 4, (n, 3)), "a": draw.integers(-3, 4, (n, 3))}
-        feeds["h"] = draw.integers(-3, 4, 3)
+        feeds = {"x": draw.integers(-3, 4, (n, width)), "a": draw.integers(-3, 4, (n, width))}
+        feeds["h"] = draw.integers(-3, 4, width)
         feeds = {k: v.astype("float32" if t == "float" else t) for k, v in feeds.items()}
         (before,) = run(one, feeds)
         try:
@@ -167,3 +167,63 @@ def test_a_quotient_that_the_recurrence_divides_by_another_number_is_open():
     body = "u = Add (s, e) w = Mul (s, e) s_next = Div (w, u)"
     one, other = models("", step=(body, NEAR["a quotient"]["joined"]))
     assert not prove(one, other, equality="reals").proved
+
+
+def powers(dtype=np.float32):
+    """Powers A^(2^k) of a matrix, each rounded after its square."""
+    power, table = np.array([[0.9, 0.2], [-0.3, 0.7]], dtype).astype(np.float64), []
+    for _ in POWERS:
+        table.append(power.astype(dtype))
+        power = power @ power
+    return np.stack(table)
+
+
+def matrix_models(table, joined="w = MatMul (early, m) v = Add (w, late)", body="Add (p, e)"):
+    text = DOUBLING.replace("{joined}", f"m = Gather <axis = 0> (powers, i) {joined}").replace(
+        "{t}[3] c = {{1, 2, 0}}, ", ""
+    )
+    parts = {**PLAIN, "t": "float", "entries": 63, "joined_q": "v_q = Add (early_q, late_q)"}
+    parts["table"] = "{" + ", ".join(map(str, POWERS)) + "}"
+    original = ORIGINAL.replace("{t}[3] c = {{1, 2, 0}}", "float u = {{1}}")
+    one = original.format(t="float", body=f"p = MatMul (s, matrix) s_next = {body}")
+    pair = [
+        onnx.parser.parse_model(HEAD + each.replace(", 3]", ", 2]").replace("[3]", "[2]"))
+        for each in (one, text.format(**parts))
+    ]
+    matrix = onnx.numpy_helper.from_array(powers()[0], "matrix")
+    pair[0].graph.initializer.append(matrix)
+    pair[1].graph.initializer.append(onnx.numpy_helper.from_array(table, "powers"))
+    return pair
+
+
+def changed(entry, factor):
+    table = powers()
+    table[entry] = table[entry] * np.float32(factor)
+    return table
+
+
+def test_steps_by_powers_of_a_matrix():
+    pair = matrix_models(powers())
+    proof = prove(*pair, equality="reals")
+    assert proof.proved and any("rounded" in each for each in proof.assumptions)
+    assert not prove(*pair).proved and not differs(*pair, width=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"table": changed(0, 1.001)},
+        {"table": changed(2, 1.001)},
+        {"table": changed(5, -1)},
+        {"table": powers().swapaxes(1, 2).copy()},
+        {"table": powers()[::-1].copy()},
+        {"table": changed(3, np.nan)},
+        {"joined": "w = MatMul (late, m) v = Add (w, early)"},
+        {"joined": "w = MatMul (early, m) v = Sub (w, late)"},
+        {"joined": "w = MatMul (early, m) u = MatMul (late, m) v = Add (w, u)"},
+        {"body": "Sub (p, e)"},
+    ],
+)
+def test_steps_by_other_matrices(change):
+    proof = prove(*matrix_models(**{"table": powers(), **change}), equality="reals")
+    assert not proof.proved and "valid" not in proof.reason
