@@ -176,7 +176,7 @@ class Search:
         self._notion, self._borders, self._numbers = "bits", set[int](), set[tuple[int, int]]()
         self._tried: dict[tuple[int, bool], tuple[int, int]] = {}
         self._stamps, self._marks = dict[int, int](), dict[int, int]()
-        self._derived: dict[tuple[str, int], int] = {}
+        self._derived: dict[tuple[str, int], tuple[object, ...]] = {}
         self._folds: dict[int, bool] = {}
         self._free = {*self.terms.free}
         self.reads: dict[tuple[str, int], set[int]] = {}
@@ -441,6 +441,12 @@ class Search:
         each = [stamps.get(terms.find(n), 0) for n in (term, *args, *below) if n >= 0]
         return self._marks.setdefault(term, max(each))
 
+    def _operands_now(self, term: int) -> tuple[object, ...]:
+        """All that rules of sizes read: facts of a term, and its operands with their classes."""
+        args, stamps = [n for n in self.terms.nodes[term].args if n != ABSENT], self._stamps
+        classes = [stamps.get(self.terms.find(arg), 0) for arg in args]
+        return self.terms.fact(term), *map(self.terms.fact, args), *classes
+
     def _make(self, name: str, term: int, *, whole: bool = False) -> None:
         """Make a step if it shows something new, or builds terms."""
         if RULES[name].notion == "reals":
@@ -456,8 +462,8 @@ class Search:
         if name == _FOLDED and not self._is_constant(term):
             return
         size = len(self.terms.nodes)
-        before = self._derived.get((name, term), -1)
-        once = before >= 0 and (not name.startswith(_OF_SIZES) or before == self._stamp(term))
+        operands = self._operands_now(term) if name.startswith(_OF_SIZES) else ()
+        once = self._derived.get((name, term)) == operands
         is_deep = whole and name == "known-elements"  # of operands of operands of operands
         is_copy = name == "iterations" and term in self._copies and self._is_moved(term)
         derived = None if (once and not is_deep) or is_copy else self._derive(name, term)
@@ -475,7 +481,7 @@ class Search:
                 self._vain.discard(at)
                 built.add(at)
         is_new, step = self.replay.accept(name, term, derived), (name, term, derived)
-        self._derived[name, term] = self._stamp(term)
+        self._derived[name, term] = operands
         if step not in self.built and (is_new or built):
             self.steps.append(step)
             self.built[step] = is_new, built

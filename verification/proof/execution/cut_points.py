@@ -76,14 +76,7 @@ class CutPoints:
 
 
 class _Region:
-    """Values of the original, computed on demand: variables where the rewrite has them, too.
-
-    Args:
-        terms: the terms of the proof.
-        shared: the values of both models.
-        program: the main graph of the original.
-        execution: an execution of the original.
-    """
+    """Values of the original, computed on demand: variables where the rewrite has them, too."""
 
     def __init__(
         self, terms: Terms, shared: Correspondence, program: Program, execution: Execution
