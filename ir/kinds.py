@@ -40,9 +40,13 @@ _BY_ANNOTATION: dict[str, tuple[Callable[[Any], bool], str]] = {
         ),
         "a list of classes of onnx.reference.op_run.OpRun",
     ),
+    "LinkData": (
+        lambda one: isinstance(one, str) and one in ("reference", "hard"),
+        "'reference' or 'hard'",
+    ),
     "Watch": (callable, "a function of node, inputs and results"),
     **dict.fromkeys(
-        ("Equality", "LinkData", "RuntimeChoice", "Unproved"),
+        ("Equality", "RuntimeChoice", "Unproved"),
         (lambda one: isinstance(one, str), "text"),
     ),
     **dict.fromkeys(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from ...records import record
 from ..errors import SaveError
@@ -12,8 +12,6 @@ from .write_target import Target
 
 LinkData = Literal["reference", "hard"]
 """The ways to share data files: references to their place, or links beside the result."""
-
-WAYS: tuple[str, ...] = get_args(LinkData)
 
 
 @record(frozen=True)
@@ -75,13 +73,3 @@ def require_linkable(files: Iterable[Path], target: Target, how: str) -> None:
                 f"{where} on another file system, where no hard link can lead; copy it by leaving"
                 f" out {by('--link-data hard')}"
             )
-
-
-def require_way(how: str) -> None:
-    """Check the name of a way to share data.
-
-    Raises:
-        SaveError: there is no such way.
-    """
-    if how not in WAYS:
-        raise SaveError(f"link_data must be {' or '.join(map(repr, WAYS))}, not {how!r}")

@@ -11,7 +11,7 @@ from ..kinds import PATH, paths, require_kinds, takes
 from ..model import Model
 from ..read_names import nesting
 from ..tensor import external_extent
-from .data_links import LinkData, Links, require_way
+from .data_links import LinkData, Links
 from .external_data import (
     DataFile,
     external_tensors,
@@ -75,8 +75,6 @@ def save(
         ['exp.onnx']
     """
     require_kinds(locals(), {"force": "bool", "link_data": "LinkData | None"})
-    if link_data is not None:
-        require_way(link_data)
     message = _Message.of(model)
     # The limit of readers is checked before any file is touched.
     check_nesting(message.proto, Path(path))

@@ -111,7 +111,6 @@ def _slice(data: Array, starts: Array, ends: Array, *axes_and_steps: Array) -> A
 
 
 def _shape(data: Array, *, start: int = 0, end: int | None = None) -> Array:
-    _expect(start >= 0 and (end is None or end >= start))
     return np.array(data.shape[start:end], np.int64)
 
 

@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto
 from sessions import open_session
-from straightline import ir
+from straightline import KindError, ir
 from straightline.ir import LoadError, SaveError
 from straightline.ir.io import files
 
@@ -209,5 +209,5 @@ def test_a_message_of_the_caller_is_not_changed(source, tmp_path):
 
 
 def test_no_other_way(source, tmp_path):
-    with pytest.raises(SaveError, match="link_data must be 'reference' or 'hard', not 'soft'"):
+    with pytest.raises(KindError, match="link_data must be 'reference' or 'hard', not 'soft'"):
         ir.save(ir.load(source), tmp_path / "o.onnx", link_data="soft")

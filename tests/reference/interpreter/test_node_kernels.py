@@ -85,7 +85,7 @@ def numbers(*values):
     ("Expand (a, b)", [EDGES, numbers(2, 1)], True),
     ("Expand (a, b)", [X, numbers(2, 2)], False),
     ("Shape <start = 1> (a)", [X], True),
-    ("Shape <start = -1, end = -5> (a)", [X], False),
+    ("Shape <start = -1, end = -5> (a)", [X], True),
     ("Concat <axis = 0> (a, b)", [X, X[:0]], True),
     ("Concat <axis = 0> (a, b)", [X, X.astype(np.float64)], False),
     ("Transpose (a)", [X], False),
