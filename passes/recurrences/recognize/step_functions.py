@@ -628,7 +628,7 @@ class StepReader(Coefficients):
     def _number_or(self, value: Coefficient, other: Coefficient) -> Coefficient:
         """A value with each NaN, which no comparison prefers, replaced."""
         array = self.array_of(value)
-        if self._dtype.kind != "f" or (array is not None and not np.isnan(array).any()):
+        if not self.is_float or (array is not None and not np.isnan(array).any()):
             return value
         assert value.value is not None
         flag = dataclasses.replace(
@@ -735,7 +735,7 @@ class StepReader(Coefficients):
     @property
     def is_float(self) -> bool:
         """Test for states of floats."""
-        return self._dtype.kind == "f"
+        return self._dtype.kind not in "iub"  # that of bfloat16 is "V"
 
     def offset_of(self, step: Step, part: Part) -> Coefficient:
         """An offset, or a bound, or the value where the condition replaces it."""

@@ -1,7 +1,9 @@
+import ml_dtypes
 import numpy as np
 import pytest
-from harness import op_types, run_passes
+from harness import as_model, op_types, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline import reference, rewrite
 from straightline.passes import RaiseRecurrences
 
 NAN, INF = np.nan, np.inf
@@ -159,3 +161,15 @@ def test_the_last_extreme_alone(start):
     assert "ReduceMax" in types and types.count("IsNaN") == (1 if start == "0" else 2)
     for length in LENGTHS:
         assert_same(text, model, numbers(length, [NAN, INF, -INF, NAN]), exact=True)
+
+
+def test_a_choice_of_bfloat16_drops_nan():
+    """Max would return it; numpy does not call bfloat16 a float."""
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+        g (bfloat16[N] x, bfloat16 w) => (bfloat16 y) <int64 zero = {0}> {
+        shape = Shape (x) n = Gather (shape, zero)
+        y = Loop (n, , w) <body = b (int64 i, bool c, bfloat16 s) => (bool d, bfloat16 t) {
+            d = Identity (c) e = Gather (x, i) q = LessOrEqual (s, e) t = Where (q, e, s) }> }"""
+    x, w = (np.array(v).astype(ml_dtypes.bfloat16) for v in ([1, NAN, 2, NAN], 0))
+    model = rewrite(as_model(text), verify=False)
+    assert reference.run(model, {"x": x, "w": w}) == [2]
