@@ -45,9 +45,13 @@ def emit_range(draft: NodeDraft) -> AdapterResult:
 
 
 def _count(draft: NodeDraft, limit: Value, start: Value, delta: Value) -> Value:
-    """The number of elements, counted in doubles as onnxruntime does."""
-    distance = draft.emit("Sub", [limit, start], "distance")
-    parts = [draft.cast(value, _T.DOUBLE) for value in (distance, delta)]
+    """The number of elements, counted in doubles as onnxruntime does: floats would round the
+    distance."""
+    if draft.elem_type() == _T.FLOAT:
+        limit, start, delta = (draft.cast(value, _T.DOUBLE) for value in (limit, start, delta))
+    parts = [draft.emit("Sub", [limit, start], "distance"), delta]
+    if draft.elem_type() != _T.FLOAT:
+        parts = [draft.cast(value, _T.DOUBLE) for value in parts]
     steps = draft.emit("Ceil", [draft.emit("Div", parts, "parts")], "steps")
     zero = draft.const(np.array(0.0), "zero")
     return draft.emit("Cast", [draft.emit("Max", [steps, zero], "least")], "count", to=_T.INT64)

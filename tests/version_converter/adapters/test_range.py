@@ -20,6 +20,8 @@ RANGES = [
     ("int64", (0, 2**25 + 3, 2**25 + 1)),  # one too few as floats
     ("int64", (5, 5, 2)),
     ("float", (0, 1, 0.3)),
+    ("float", (-1e-9, 23, 1)),  # one too few, as floats round the distance
+    ("float", (1e-9, -52, -2)),
     ("double", (0, 1, 1 / 3)),
     ("double", (1, 0, 0.5)),
 ]
