@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .driver.result import Outcome
     from .driver.suggestions import Hint
     from .ir import Error, GraphError, LoadError, ModelError, OnnxError, SaveError, load, save
-    from .ir.errors import BindingError
+    from .ir.errors import BindingError, OpenAttributeError
     from .ir.faults import FaultWarning
     from .ir.kinds import KindError
     from .passes import (
@@ -87,6 +87,7 @@ __all__ = [
     "NotVerifiedError",
     "NotVerifiedWarning",
     "OnnxError",
+    "OpenAttributeError",
     "Outcome",
     "PassOptionError",
     "Pipeline",
@@ -146,7 +147,7 @@ _HOMES = {
         ".passes.simplify.rules.registry": "rule",
         ".passes.simplify.rules.match": "Match",
         ".passes.simplify.rules.rule": "Rule",
-        ".ir.errors": "BindingError",
+        ".ir.errors": "BindingError OpenAttributeError",
         ".ir.faults": "FaultWarning",
         ".reduction.command": "CommandError",
         ".reduction.reduce": "ReductionError",

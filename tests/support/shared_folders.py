@@ -1,11 +1,12 @@
-"""Processes that share the folders of the tests: each collects and runs the next one that is left.
+"""Processes that share the folders of the tests: each runs the next one that is left.
 
     export STRAIGHTLINE_FOLDERS=build/tests; pytest & pytest
 
-With workers of pytest-xdist each one collects all tests, and sends three reports of each to a third
-process: a tenth of the time of short tests.
+Workers of pytest-xdist send three reports of each test to a third process: a tenth of the time of
+short tests.
 """
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,22 +23,15 @@ class SharedFolders:
         self._claims = claims
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self) -> bool:
-        """Collect nothing yet."""
-        return True
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Collect and run folder by folder, large ones first."""
-        count, run = 0, session.config.hook.pytest_runtest_protocol
-        for folder, files in _folders(session.config.rootpath / "tests"):
-            if not self._claim(folder):
-                continue
-            items = session.perform_collect(list(map(str, files)))
-            count += len(items)
-            for item, following in zip(items, [*items[1:], None], strict=True):
-                run(item=item, nextitem=following)
-        session.testscollected = max(count, 1)  # one that comes too late has not failed
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run folder by folder, large ones first."""
+        if session.testsfailed or session.config.option.collectonly:
+            return None  # pytest tells of errors of the collection
+        run = session.config.hook.pytest_runtest_protocol
+        for folder, items in _folders(session.items):
+            if self._claim(folder):
+                for item, following in zip(items, [*items[1:], None], strict=True):
+                    run(item=item, nextitem=following)
         return True
 
     def _claim(self, folder: Path) -> bool:
@@ -48,9 +42,13 @@ class SharedFolders:
         return True
 
 
-def _folders(tests: Path) -> list[tuple[Path, list[Path]]]:
-    """The folders with their own test files, those with the most bytes first."""
-    files: dict[Path, list[Path]] = {}
-    for file in sorted(tests.rglob("test_*.py")):
-        files.setdefault(file.parent, []).append(file)
-    return sorted(files.items(), key=lambda pair: -sum(file.stat().st_size for file in pair[1]))
+def _folders(items: Iterable[pytest.Item]) -> list[tuple[Path, Sequence[pytest.Item]]]:
+    """The tests of each folder, those of most bytes first."""
+    folders: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        folders.setdefault(item.path.parent, []).append(item)
+
+    def size(pair: tuple[Path, Sequence[pytest.Item]]) -> int:
+        return sum(file.stat().st_size for file in {item.path for item in pair[1]})
+
+    return sorted(folders.items(), key=size, reverse=True)
