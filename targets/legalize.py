@@ -43,7 +43,7 @@ from ..version_converter.subgraph_extraction import Cut, identity_source
 from .body_templates import BodyTemplate, Forms, NodeForm, OpaqueConstants
 from .decompositions import DECOMPOSITIONS, decompositions_of
 from .legality import Legality, name_of
-from .outputs import isolate_outputs, shared_outputs
+from .outputs import isolatable_outputs, isolate_outputs
 from .recurrences import RECURRENT, expansions
 from .target import Target
 from .write_out import NodeReplacement, write_out
@@ -104,7 +104,7 @@ def legalize(model: Model, target: Target, budget: Budget) -> Legalized:
         is_whole = not replaced
         replaced += more
         positions |= places
-        if not (target.own_outputs and any(shared_outputs(model, constants, target.inner))):
+        if not (target.own_outputs and any(isolatable_outputs(model, constants, target.inner))):
             return Legalized(replaced, unsupported, legalizer.facts() if is_whole else {})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 
 import onnx
 
-from ..ir import Model, Node, Operator, Tensor, Value, normal_domain
+from ..ir import Graph, Model, Node, Operator, Tensor, Value, normal_domain
 from ..ops.builder import Builder
 from ..ops.schema_queries import schema_at
 
@@ -22,6 +22,26 @@ def shared_outputs(
             yield value
 
 
+_IDENTITIES = {None: 1, "tensor_type": 1, "sequence_type": 14, "optional_type": 16}
+"""The first opset whose Identity copies values of a kind; a value without a type is a tensor."""
+
+
+def isolatable_outputs(
+    model: Model, constants: bool = True, inner: Container[str] = ()
+) -> Iterator[Value]:
+    """Yield the shared outputs that an Identity of the opset copies."""
+    for value in shared_outputs(model, constants, inner):
+        if _has_identity(value, model.graph):
+            yield value
+
+
+def _has_identity(value: Value, graph: Graph) -> bool:
+    infos = [i.type for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is value]
+    types = [each for each in (value.type, *infos) if each is not None]
+    oldest = [_IDENTITIES.get(each.WhichOneof("value"), 1 << 30) for each in types]
+    return graph.root.opset() >= max(oldest, default=1)
+
+
 def forwarded_inputs(model: Model) -> list[Value]:
     """The inputs that the model returns unchanged. No node can produce these: input and output have
     one name."""
@@ -33,7 +53,7 @@ def isolate_outputs(
     model: Model, constants: bool = True, inner: Container[str] = ()
 ) -> list[Value]:
     """Insert an Identity between shared outputs and the model's outputs, and return the former."""
-    graph, shared = model.graph, list(shared_outputs(model, constants, inner))
+    graph, shared = model.graph, list(isolatable_outputs(model, constants, inner))
     if shared:
         own = {
             value: graph.add_node(Operator("Identity"), [value], [value.name]) for value in shared
@@ -48,7 +68,8 @@ def end_in_nodes(model: Model) -> list[Node]:
     holders = dict[Node, None]()
     for graph in list(model.graphs()):
         emitted = {v for v in graph.outputs if v.producer is not None and v.graph is graph}
-        apart = dict.fromkeys(v for v in graph.outputs if v not in emitted | {*graph.inputs})
+        others = [v for v in graph.outputs if v not in emitted | {*graph.inputs}]
+        apart = dict.fromkeys(v for v in others if _has_identity(v, graph))
         if graph.holder is not None and apart:
             own = {v: graph.add_node(Operator("Identity"), [v], [v.name]).output() for v in apart}
             graph.set_outputs([own.get(v, v) for v in graph.outputs])

@@ -24,6 +24,23 @@ def test_one_of_several_outputs_needs_an_identity():
     assert not fitted(model, lacking(), {"x": X}, passes=()).changed
 
 
+@pytest.mark.parametrize("opset", [13, 14])
+def test_sequences_have_an_identity_from_opset_14_on(opset):
+    """The output stays one of several before, which the outcome tells."""
+    model = as_model(
+        """g (float[2] x) => (seq(float[2]) s, float[2] y) <int64 n = {2}, bool yes = {1}> {
+        e = SequenceEmpty () s, y = Loop (n, yes, e, x) <body = b (int64 i, bool c,
+            seq(float[2]) a, float[2] h) => (bool c2, seq(float[2]) r, float[2] t) {
+            c2 = Identity (c) t = Tanh (h) r = SequenceInsert (a, t) }> }""",
+        opset=opset,
+    )
+    target = lacking(own_outputs=True)
+    outcome = transform(model, (), target=target, verify=False)
+    onnx.checker.check_model(outcome.model, full_check=True)
+    names = [node.op_type for node in outcome.model.graph.node]
+    assert names.count("Identity") == (2 if opset == 14 else 1)
+
+
 def test_separate_outputs_stay():
     for text in (
         one_node("y = Neg (x)", "float[2, 4] x"),
