@@ -96,7 +96,8 @@ def test_a_link_in_the_folder_of_the_state_harms_no_other_file(name, link):
 
 @pytest.mark.parametrize("name", ["lock", "state.jsonl"])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
-def test_no_file_of_the_state_is_waited_for(name, make):
+def test_no_file_of_the_state_is_waited_for(monkeypatch, name, make):
+    monkeypatch.setattr("straightline.ir.file_reader._WRITER_COMES_WITHIN", 0.1)
     FILE.parent.mkdir(parents=True)
     make(FILE.with_name(name))
     with pytest.raises((SaveError, LoadError), match=name), kept_in(Path("out")):
