@@ -4,9 +4,10 @@ from collections.abc import Container, Iterator
 
 import onnx
 
-from ..ir import Graph, Model, Node, Operator, Tensor, Value, normal_domain
+from ..ir import Model, Node, Operator, Tensor, Value, normal_domain
 from ..ops.builder import Builder
 from ..ops.schema_queries import schema_at
+from ..passes.utils.legality import has_identity
 
 
 def shared_outputs(
@@ -22,24 +23,13 @@ def shared_outputs(
             yield value
 
 
-_IDENTITIES = {None: 1, "tensor_type": 1, "sequence_type": 14, "optional_type": 16}
-"""The first opset whose Identity copies values of a kind; a value without a type is a tensor."""
-
-
 def isolatable_outputs(
     model: Model, constants: bool = True, inner: Container[str] = ()
 ) -> Iterator[Value]:
     """Yield the shared outputs that an Identity of the opset copies."""
     for value in shared_outputs(model, constants, inner):
-        if _has_identity(value, model.graph):
+        if has_identity(model.graph, value):
             yield value
-
-
-def _has_identity(value: Value, graph: Graph) -> bool:
-    infos = [i.type for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is value]
-    types = [each for each in (value.type, *infos) if each is not None]
-    oldest = [_IDENTITIES.get(each.WhichOneof("value"), 1 << 30) for each in types]
-    return graph.root.opset() >= max(oldest, default=1)
 
 
 def forwarded_inputs(model: Model) -> list[Value]:
@@ -69,7 +59,7 @@ def end_in_nodes(model: Model) -> list[Node]:
     for graph in list(model.graphs()):
         emitted = {v for v in graph.outputs if v.producer is not None and v.graph is graph}
         others = [v for v in graph.outputs if v not in emitted | {*graph.inputs}]
-        apart = dict.fromkeys(v for v in others if _has_identity(v, graph))
+        apart = dict.fromkeys(v for v in others if has_identity(graph, v))
         if graph.holder is not None and apart:
             own = {v: graph.add_node(Operator("Identity"), [v], [v.name]).output() for v in apart}
             graph.set_outputs([own.get(v, v) for v in graph.outputs])

@@ -9,7 +9,7 @@ A Transpose is a movement, too: constants among the operands are then transposed
 values. Where movements keep the last axis, operators on rows count as well, as MatMul by a matrix.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...analysis.shapes.inference import ShapeInference
@@ -27,6 +27,8 @@ _MOST_TRANSPOSED = 1 << 12
 """Limit of the elements of a transposed constant, which other nodes may read as it was."""
 
 
+_ALONG_ROWS = ("Softmax", "LayerNormalization")
+"""The operators on rows with an axis."""
 _SOFTMAX_OF_ROWS = 13
 """The first opset whose Softmax is along one axis."""
 
@@ -35,31 +37,29 @@ class Region(NamedTuple):
     """Operators that read only moved values, and values that broadcast.
 
     Attributes:
-        nodes: the nodes in order; only the last one has a reader outside.
+        nodes: the nodes in order, each with the number of its moved operands; only the last one has
+            a reader outside.
         sources: what was moved, by the moved values.
         perm: the axes of a Transpose at the end, for constants of the region; None for a reshape.
         rank: the rank of the values.
-        row_wise: the nodes of which only the first operand is moved.
     """
 
-    nodes: list[Node]
+    nodes: dict[Node, int]
     sources: dict[Value, Value]
     perm: Sequence[int] | None
     rank: int
-    row_wise: Collection[Node]
 
     def move(self, emit: Builder) -> Value:
         """Compute the last value as it was before the movement."""
         values = dict(self.sources)
-        for node in self.nodes:
-            count = 1 if node in self.row_wise else len(node.inputs)
+        for node, count in self.nodes.items():
             moved = [v and self._transposed(emit, values.get(v, v)) for v in node.inputs[:count]]
             operands = [*moved, *node.inputs[count:]]
             value, op = node.output(), node.op
-            if node in self.row_wise and "axis" in op.attributes:
+            if node.is_op(*_ALONG_ROWS):
                 op = _along_last(op)
             values[value] = emit.apply(op, operands, value.name, node.name)
-        return values[self.nodes[-1].output()]
+        return values[node.output()]
 
     def _transposed(self, emit: Builder, value: Value) -> Value:
         """A constant as the movement at the end would leave it; other values as they are."""
@@ -156,15 +156,13 @@ class Regions:
         if shape is None or target is None:
             return None
         rows = self._rounds and self._keeps_rows(shape, target)
-        if not self._is_elementwise(root.producer) and not (
-            rows and self._is_row_wise(root.producer)
-        ):
+        if not self._moved_operands(root.producer, rows):
             return None
         if self._perm is None and shape == target:
             return None
         if product(shape) != product(target):  # a reshape may fail, and must do so
             return None
-        nodes: dict[Node, None] = {}
+        nodes: dict[Node, int] = {}
         moved: dict[Value, Value] = {}
         self._begun = 0
         ends = _Ends(shape, target, self._perm, rows)
@@ -177,14 +175,13 @@ class Regions:
         if any(self._readers(node) - nodes.keys() for node in nodes if node is not root.producer):
             return None
         is_last = root.producer in nodes and self._readers(root.producer) == {last}
-        row_wise = {node for node in nodes if not self._is_elementwise(node)}
         # The other operands stay where they are, and must not go with the region.
-        if any(v and v.producer in nodes for node in row_wise for v in node.inputs[1:]):
+        if any(v and v.producer in nodes for node, own in nodes.items() for v in node.inputs[own:]):
             return None
-        return Region([*nodes], moved, self._perm, len(shape), row_wise) if is_last else None
+        return Region(nodes, moved, self._perm, len(shape)) if is_last else None
 
     def _visit(
-        self, value: Value, ends: _Ends, nodes: dict[Node, None], moved: dict[Value, Value]
+        self, value: Value, ends: _Ends, nodes: dict[Node, int], moved: dict[Value, Value]
     ) -> bool:
         """Collect what computes a value, operands first; false where it reads what does not fit."""
         producer, own = value.producer, self._inference.fact(value).shape
@@ -194,18 +191,16 @@ class Regions:
         if source is not None and ends.holds(own):
             moved[value] = source
             return True
-        is_elementwise = producer is not None and self._is_elementwise(producer)
-        is_row_wise = producer is not None and ends.rows and self._is_row_wise(producer)
-        if producer is None or not ends.holds(own) or not (is_elementwise or is_row_wise):
+        count = 0 if producer is None else self._moved_operands(producer, ends.rows)
+        if producer is None or not ends.holds(own) or not count:
             return ends.broadcasts(value, own)
         self._begun += 1
         if self._begun > _MOST_NODES:
             return False
-        operands = [each for each in producer.inputs if each is not None]
-        operands = operands[:1] if is_row_wise else operands
+        operands = [each for each in producer.inputs[:count] if each is not None]
         if not all(self._visit(each, ends, nodes, moved) for each in operands):
             return False
-        nodes[producer] = None
+        nodes[producer] = count
         return True
 
     def _keeps_rows(self, shape: Shape, target: Shape) -> bool:
@@ -214,13 +209,19 @@ class Regions:
             return False
         return shape[-1] == target[-1] if self._perm is None else self._perm[-1] == len(shape) - 1
 
-    def _is_elementwise(self, node: Node) -> bool:
-        plain = self._is_plain(node) and "broadcast" not in node.op.attributes
-        return plain and rules_of(node.op).elementwise
+    def _moved_operands(self, node: Node, rows: bool) -> int:
+        """The number of operands by whose elements, or rows, a node computes its own; else 0."""
+        if node.graph is not self._graph or node.domain or node.bodies or node.op.references:
+            return 0
+        if len(node.outputs) != 1 or node.output().pinned:
+            return 0
+        if "broadcast" not in node.op.attributes and rules_of(node.op).elementwise:
+            return len(node.inputs)
+        return int(rows and self._is_row_wise(node))
 
     def _is_row_wise(self, node: Node) -> bool:
         """Test for an operator on each row of its first operand; the other ones are no rows."""
-        if not self._is_plain(node) or not node.is_op("MatMul", "Softmax", "LayerNormalization"):
+        if not node.is_op("MatMul", *_ALONG_ROWS):
             return False
         first, *others = (self._inference.fact(v).shape if v else None for v in node.inputs)
         if node.is_op("MatMul"):
@@ -229,11 +230,6 @@ class Regions:
         if node.is_op("Softmax"):
             return is_last and self._graph.root.opset() >= _SOFTMAX_OF_ROWS
         return is_last and all(shape is not None and len(shape) < 2 for shape in others)
-
-    def _is_plain(self, node: Node) -> bool:
-        if node.graph is not self._graph or node.domain or node.bodies or node.op.references:
-            return False
-        return len(node.outputs) == 1 and not node.output().pinned
 
     def _readers(self, node: Node | None) -> set[Node | Graph]:
         return set() if node is None else {*self._graph.users(node.output())}

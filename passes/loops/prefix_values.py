@@ -107,7 +107,10 @@ def prefix_slices(
 ) -> dict[Node, Index]:
     """The Slices of as many first rows as a Softmax reads, and where these end."""
     body, cuts, soft = loop_view.body, dict[Node, Index](), set[Index]()
-    varying = body.dependents([*body.inputs])
+    softmaxes = body.nodes_of("Softmax")
+    if not softmaxes:
+        return {}
+    varying, weighted = body.dependents([*body.inputs]), body.requirements(softmaxes)
     for node in body.nodes():
         view = read_slice(node, inference.fact)
         place = None if view is None or view.start != 0 else view.bounds[1]
@@ -118,8 +121,7 @@ def prefix_slices(
         if {view.source, view.source.producer}.isdisjoint(varying):
             cuts[node] = end
             # Others have running sums, or would read all rows in each iteration.
-            readers = body.dependents([node])
-            soft |= {end for each in readers if isinstance(each, Node) and each.is_op("Softmax")}
+            soft |= {end} if node in weighted else set()
     return {node: end for node, end in cuts.items() if end in soft}
 
 

@@ -12,7 +12,9 @@ from ...ir.read_names import named_tensors
 from ...ops.randomness import find_random
 from ...ops.schema_queries import ElementTypes, type_obstacle
 
-_IDENTITY_OF_SEQUENCES, _BRANCHES_OF_TWO_SHAPES = 14, 11
+_BRANCHES_OF_TWO_SHAPES = 11
+_IDENTITIES = {None: 1, "tensor_type": 1, "sequence_type": 14, "optional_type": 16}
+"""The first opset whose Identity copies values of a kind; a value without a type is a tensor."""
 
 _ATTRIBUTE_OF_FUNCTION = Message(
     "attribute-of-function",
@@ -96,7 +98,7 @@ def unnameable_output(node: Node, results: Sequence[Value]) -> str | None:
 def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = ()) -> bool:
     """Test whether a value can replace another one, also as an output of the graph.
 
-    An output may need an Identity, which accepts only tensors below opset 14.
+    An output may need an Identity, which not every opset has for its type.
 
     Args:
         graph: the graph of `old`.
@@ -104,8 +106,7 @@ def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = 
         new: the replacement; a value that the graph does not see will be copied into it.
         others: the replacements of other outputs.
     """
-    modern = graph.root.opset() >= _IDENTITY_OF_SEQUENCES
-    if modern or old not in graph.outputs or _is_tensor(graph, old):
+    if old not in graph.outputs or has_identity(graph, old):
         return True
     # A branch may return a captured value.
     computed = new.producer is not None and not new.producer.bodies
@@ -114,11 +115,12 @@ def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = 
     return computed and own and not repeats
 
 
-def _is_tensor(graph: Graph, output: Value) -> bool:
-    """Test for an output of the graph that is a tensor, or undeclared."""
+def has_identity(graph: Graph, output: Value) -> bool:
+    """Test for an Identity of the opset that copies an output of the graph."""
     infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
     types = [output.type, *(info.type for info in infos if info.HasField("type"))]
-    return all(type_ is None or type_.HasField("tensor_type") for type_ in types)
+    kinds = [None if type_ is None else type_.WhichOneof("value") for type_ in types]
+    return graph.root.opset() >= max(_IDENTITIES.get(kind, 1 << 30) for kind in kinds)
 
 
 def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[str] = ()) -> None:

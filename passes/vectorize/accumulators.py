@@ -35,7 +35,7 @@ from ...ops.partial_axes import of_same_rows
 from ...ops.views import read_slice
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Write
-from ..iteration.loop_view import LoopView, State
+from ..iteration.loop_view import LoopView, State, move_axis
 from ..iteration.places import Index, Places, moves_before, unmoved
 from ..iteration.row_accesses import reduction_of, written_line
 from ..utils.stacked_rows import concat_rows
@@ -474,8 +474,7 @@ class FinalValue:
         at = axis if write.node.is_op("ScatterElements") else 0
         rows = self._reversed(rows) if place.step < 0 else rows
         rows = emit.squeeze(rows, tuple(range(at + 1, at + 1 + inner)), "rows") if inner else rows
-        perm = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
-        return emit.transpose(rows, perm, self._label)
+        return emit.transpose(rows, move_axis(len(shape), 0, axis), self._label)
 
     # Reductions ----------------------------------------------------------------------------------
 
