@@ -130,5 +130,5 @@ def test_names_that_are_no_text():
     result = run_here("rewrite", "in\udcff.onnx", "out\udcff.onnx", "--json", "--no-verify")
     assert (result.exit_code, json.loads(result.stdout)["written"]) == (0, "out\udcff.onnx")
     result = run_here("inspect", "no\udcff\x1b[2J\r\nerror: x.onnx")
-    told = "error: there is no file 'no\\udcff\\x1b[2J\\r\\nerror: x.onnx'\n"
-    assert (result.exit_code, result.stderr) == (1, told)
+    message = "error: there is no file 'no\\udcff\\x1b[2J\\r\\nerror: x.onnx'\n"
+    assert (result.exit_code, result.stderr) == (1, message)

@@ -233,12 +233,12 @@ def test_functions_that_call_others_twice_are_looked_into_in_linear_time():
 
 
 def test_exponential_work_is_refused():
-    told = "calls functions more than speculated_calls=10000 allows to look into"
-    with pytest.raises(Hazard, match=told):
+    message = "calls functions more than speculated_calls=10000 allows to look into"
+    with pytest.raises(Hazard, match=message):
         ladder(60, "Concat <axis = 0> (t, t)")
 
 
 def test_functions_are_looked_into_only_so_deep():
-    told = "calls functions deeper in each other than call_depth=60 allows to look into"
-    with pytest.raises(Hazard, match=rf"f339 'own::f340/t' {told}"):
+    message = "calls functions deeper in each other than call_depth=60 allows to look into"
+    with pytest.raises(Hazard, match=rf"f339 'own::f340/t' {message}"):
         ladder(400, "Neg (t)")

@@ -67,34 +67,34 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name):
     text = loop(FORMS[name], more="q0 = ReduceMax <keepdims = 1> (q) " if name == "mask" else "")
-    made = run_passes(text, MaskPrefixes())
-    assert made.changed
-    (node,) = [n for n in made.model.graph.node if "y" in n.output]
+    result = run_passes(text, MaskPrefixes())
+    assert result.changed
+    (node,) = [n for n in result.model.graph.node if "y" in n.output]
     only_written = name == "mean of products"  # vectorize-loops collects these rows
     assert len(node.input) == 2 + only_written
     for feed in feeds():
         if name != "by hand" or feed["past"].size or feed["x"].size:
-            assert_equal_outputs(text, made.model, feed)
+            assert_equal_outputs(text, result.model, feed)
 
 
 @table(("plain", np.nan), ("by hand", np.nan), ("linear", np.inf), ("linear", -np.inf))
 def test_later_rows_spread_no_nan(name, special):
     """Rows that are not yet there do not count, whatever they hold."""
     text = loop(FORMS[name])
-    made = run_passes(text, MaskPrefixes())
+    result = run_passes(text, MaskPrefixes())
     (*_, feed) = feeds(special)
-    assert_equal_outputs(text, made.model, feed)
+    assert_equal_outputs(text, result.model, feed)
 
 
 def test_no_loop_is_left():
     text = loop(PLAIN, count="six").replace("sh = ", "six = Add (five, one) sh = ")
     text = text.replace("int64 zero = {0}", "int64 zero = {0}, int64 five = {5}")
     text = text.replace("float[N, 2]", "float[6, 2]").replace("float[P, 2]", "float[3, 2]")
-    made = run_passes(text, MaskPrefixes(), HoistInvariants(), VectorizeLoops()).model
-    assert not {"Loop", "Scan"} & {node.op_type for node in made.graph.node}
+    result = run_passes(text, MaskPrefixes(), HoistInvariants(), VectorizeLoops()).model
+    assert not {"Loop", "Scan"} & {node.op_type for node in result.graph.node}
     numbers = np.random.default_rng(0).standard_normal((9, 9)).astype(np.float32)
     feed = {"x": numbers[:6, :2], "past": numbers[:3, :2], "bias": numbers[:3]}
-    assert_equal_outputs(text, made, feed)
+    assert_equal_outputs(text, result, feed)
 
 
 FIRST_ROWS = """<ir_version: 8, opset_import: ["" : 17]> g (float[N, 2] x, float[K, 2] k)
@@ -150,10 +150,10 @@ def test_first_rows():
 )
 def test_first_rows_of_other_lengths(old, new):
     text = FIRST_ROWS.replace(old, new).replace("k0 = {0}", "k0 = {0}, int64[1] l = {1}")
-    made = run_passes(text, MaskPrefixes())
-    assert made.changed
+    result = run_passes(text, MaskPrefixes())
+    assert result.changed
     for feed in first_rows_feeds():
-        assert_equal_outputs(text, made.model, feed)
+        assert_equal_outputs(text, result.model, feed)
 
 
 @table(

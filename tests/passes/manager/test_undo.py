@@ -67,15 +67,15 @@ def undone(call):
 def test_a_wrong_rewrite_of_a_construct_is_undone_alone(name, case, survives, verify):
     model = parsed(CHAIN)
     with pytest.warns(sl.FaultWarning) as caught:
-        found = case(model, [Spoiling(at=("c",)), *EliminateIdentities], verify=verify)
+        result = case(model, [Spoiling(at=("c",)), *EliminateIdentities], verify=verify)
     (warning,) = caught
     assert warning.filename == __file__
     text = str(warning.message)
     assert text.startswith("spoiling changed the outputs when it rewrote Relu 'c': y: different")
     assert "for x=[" in text and "; the Relu is kept; please report" in text
-    assert op_types(found) == ["Neg", "Abs", "Relu", "Exp", "Sin"]
-    assert [node.doc_string for node in found.graph.node[:4]] == ["longer"] * 2 + ["", "longer"]
-    assert_equal_outputs(model, found, {"x": np.float32([1, -2])})
+    assert op_types(result) == ["Neg", "Abs", "Relu", "Exp", "Sin"]
+    assert [node.doc_string for node in result.graph.node[:4]] == ["longer"] * 2 + ["", "longer"]
+    assert_equal_outputs(model, result, {"x": np.float32([1, -2])})
 
 
 EliminateIdentities = [sl.passes.EliminateIdentities()]
@@ -271,12 +271,12 @@ def test_a_false_size_of_an_output_that_folding_shows_is_corrected(name, case):
     """Folding the end of a Slice changes no output, but lets inference find its sizes."""
     model = parsed(CROPPED)
     onnx.checker.check_model(model, full_check=True)
-    found = case(model)
-    assert op_types(found) == ["Slice", "Neg"]
-    onnx.checker.check_model(found, full_check=True)
-    dims = found.graph.output[0].type.tensor_type.shape.dim
+    result = case(model)
+    assert op_types(result) == ["Slice", "Neg"]
+    onnx.checker.check_model(result, full_check=True)
+    dims = result.graph.output[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [1, 3, 5, 5]
-    assert_equal_outputs(model, found, {"x": np.ones((1, 3, 8, 8), np.float32)})
+    assert_equal_outputs(model, result, {"x": np.ones((1, 3, 8, 8), np.float32)})
 
 
 def test_the_verdict_tells_which_declaration_was_false():
