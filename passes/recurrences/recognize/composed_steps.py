@@ -161,9 +161,11 @@ def _raise_growing(
     """Replace a float that a constant factor makes larger; None for another state."""
     (weight,), offset = step.plain.weights, step.plain.offset
     factor = None if weight is None else reader.array_of(weight)
-    if factor is None or factor.size != 1 or not reader.is_float or not is_small(fact):
+    if factor is None or factor.size != 1 or not is_small(fact):
         return None
-    if step.is_reset or step.plain.is_bounded or float(np.abs(factor).max()) <= 1:
+    if fact.elem_type not in IEEE_FLOATS or step.is_reset or step.plain.is_bounded:
+        return None
+    if float(np.abs(factor).max()) <= 1:
         return None
     rows = reader.rows_of(reader.nothing if offset is None else offset)
     return raise_matrix(recurrence, [rows], powers_of(factor.reshape(1, 1)), fact)

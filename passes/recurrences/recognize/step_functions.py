@@ -473,14 +473,20 @@ class StepReader(Coefficients):
         return self._binary(node, "Max", self._of(node.inputs[0]), self._constant(ZERO))
 
     def _clip(self, node: Node) -> Step:
-        """Bound a value from below, then from above; bounds are inputs from opset 11 on."""
-        step = self._of(node.inputs[0])
+        """Bound a value from below, then from above; bounds are inputs from opset 11 on.
+
+        An absent bound is the largest finite number: Clip (inf, 0) is 3.4e38.
+        """
+        step, pair = self._of(node.inputs[0]), (self.semiring.join, self.semiring.act)
         for name, index, kind in (("min", 1, "Max"), ("max", 2, "Min")):
             number, value = node.attribute(name), node.input(index)
             if number is not None:
                 step = self._binary(node, kind, step, self._number(number))
             elif value is not None:
                 step = self._binary(node, kind, step, self._of(value))
+            elif self.is_float and (self._has_bounds or kind in pair):
+                last = self._constant(self._unbounded(kind == "Max", True))
+                step = self._binary(node, kind, step, last)
         return step
 
     def _hard_sigmoid(self, node: Node) -> Step:

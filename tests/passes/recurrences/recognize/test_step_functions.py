@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from recurred import LENGTHS, assert_same, loop, numbers, raised
+from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
 from tables import table
 
 
@@ -52,3 +52,25 @@ def test_a_reset_state_between_bounds(bounds):
     model = raised(text, kept=())
     for length in LENGTHS:
         assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+@table(
+    "a = Add (s, e) s2 = Clip (a, nil)",
+    "a = Sub (s, e) s2 = Clip (a, , half)",
+    "a = Max (s, e) s2 = Clip (a, nil)",
+    "a = Min (s, e) b = Clip (a) s2 = Min (b, half)",
+)
+def test_an_absent_bound_is_the_largest_finite_number(body):
+    text = loop(f"{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        x = numbers(length)
+        x[length // 2 :: 7] = np.inf
+        assert_same(text, model, x, s0=numbers(1)[0])
+
+
+def test_a_factor_of_bfloat16_beyond_1():
+    """numpy has no products of bfloat16: `a @ b` is of float."""
+    body = "a = Mul (s, k) s2 = Add (a, e)"
+    text = loop(body, "bfloat16[3] s s0", inputs="bfloat16[N,3] x, int64 n")
+    assert "do not compose" in reason(text.replace("<bool yes", "<bfloat16 k = {16448}, bool yes"))
