@@ -114,9 +114,8 @@ class _Side:
         for name, at in zip(program.names, program.inputs, strict=True):
             self.names[at] = "" if at in self.constants else name
         names, makers = self.names, self.makers
-        for index, (step, row) in enumerate(zip(self.steps, model.rows, strict=True)):
-            operation, _, outputs, _ = step
-            for at, name in zip(outputs, row[4], strict=True):
+        for index, (operation, _, outputs, node) in enumerate(self.steps):
+            for at, name in zip(outputs, node.output[:], strict=True):
                 makers[at] = index
                 # The content of a Constant is part of a block, as that of an initializer.
                 names[at] = "" if operation.op_type == "Constant" else name

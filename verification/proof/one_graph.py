@@ -79,8 +79,8 @@ def _are_equal(
     if question in _equal:
         return True
     operations: dict[Hashable, Operation] = {}
-    first = Compiler(terms.heads, models[0], operations).main
-    programs = [first, Compiler(terms.heads, models[1], operations, original={}).main]
+    first = Compiler(terms.heads, models[0], operations)
+    programs = [first.main, Compiler(terms.heads, models[1], operations, original=first).main]
     numbers = ValueNumbers(terms, input_terms(terms, models[0], models[1], {}))
     sides = [
         Side(program, Execution(terms, name, folder), ElementTypes(model))

@@ -37,7 +37,7 @@ from .cases import (
 from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
-from .execution.compile_graph import Compiler, Declarations, Operation, Program
+from .execution.compile_graph import Compiler, Operation, Program
 from .execution.cut_points import CutPoints
 from .execution.departing_nodes import unequal
 from .execution.inputs import (
@@ -232,7 +232,7 @@ class _Question:
         self.outputs: Sequence[Term | None] = ()
         self.demanded: Case = self.assumed
         self.facts: dict[bool, Sequence[Dimension]] = {}
-        self.declarations: Declarations = {}
+        self.original: Compiler | None = None
         self.typed: set[int] = set()
         self.made: list[Terms | Comparison] = []
         self.places: WeightFiles | None = WeightFiles()
@@ -667,13 +667,13 @@ class _Question:
         self.side = side
         if side in self.programs:
             return self.programs[side]
-        proto, rows = self.protos[side], self.sides[side].rows
-        original = self.declarations if side else None
+        proto, rows = self.protos[side], lambda: self.sides[side].rows
+        original = self.original if side else None
         compiler = Compiler(self.terms.heads, proto, self.operations, rows, original)
         if side:
             self.rewrite = compiler.main
         else:
-            self.declarations = compiler.declarations
+            self.original = compiler
         if side not in self.typed:
             require_types(compiler.main)
             self.typed.add(side)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,9 @@ from ...definitions import Definition, definitions_of
 from ...ir import Model, ModelSource, Operator, load, normal_domain
 from ...ir.checker import check_well_formed
 from ...ir.checker.graphs import Row, rows_of
+from ...ir.lazy import lazy_property
 from ...ir.subgraph_arity import BODIES
+from ...records import record
 from ...reference.signature import all_nodes
 from .execution.compile_graph import Program, subgraphs_of
 from .execution.symbolic_execution import Execution
@@ -21,24 +22,37 @@ from .one_graph import is_one_graph
 from .terms.term import Term
 from .terms.term_manager import Terms
 
-_OP_TYPE = itemgetter(1)
 
+@record(eq=False)
+class ModelSide:
+    """Model of a pair.
 
-class ModelSide(NamedTuple):
-    """Model of a pair: its source, its message, the folder of its data, and the nodes of its main
-    graph, some of which may have bodies that must fit them."""
+    Attributes:
+        source: the model as the caller has it.
+        proto: its message.
+        folder: the folder of its data.
+        twin: a model with the same graph, if it is known.
+    """
 
     source: ModelSource
     proto: onnx.ModelProto
     folder: Path | None
-    rows: list[Row]
-    holds_bodies: bool
+    twin: ModelSide | None = None
 
-    @classmethod
-    def of(cls, source: ModelSource, proto: onnx.ModelProto, folder: Path | None) -> ModelSide:
-        """Read the nodes of a model."""
-        rows = rows_of(proto.graph.node)
-        return cls(source, proto, folder, rows, _hold_bodies(rows, bool(proto.functions)))
+    @lazy_property
+    def rows(self) -> list[Row]:
+        """Nodes of its main graph."""
+        return rows_of(self.proto.graph.node) if self.twin is None else self.twin.rows
+
+    @lazy_property
+    def holds_bodies(self) -> bool:
+        """Test for nodes with bodies that must fit them; calls of functions may have some, too."""
+        nodes = self.proto.graph.node
+        if not BODIES.keys().isdisjoint([node.op_type for node in nodes]):
+            return True
+        return bool(self.proto.functions) and any(
+            subgraphs_of(a) for node in nodes for a in node.attribute
+        )
 
     @classmethod
     def pair(
@@ -47,16 +61,14 @@ class ModelSide(NamedTuple):
         protos: Sequence[onnx.ModelProto],
         folders: Sequence[Path | None],
     ) -> list[ModelSide]:
-        """Read the nodes of two models, and those of one graph once."""
-        first = cls.of(sources[0], protos[0], folders[0])
-        second = sources[1], protos[1], folders[1]
-        if is_one_graph(*protos):
-            return [first, cls(*second, first.rows, first.holds_bodies)]
-        return [first, cls.of(*second)]
+        """Sides of two models, which may have one graph."""
+        first = cls(sources[0], protos[0], folders[0])
+        twin = first if is_one_graph(*protos) else None
+        return [first, cls(sources[1], protos[1], folders[1], twin)]
 
     def shares_graph(self, other: ModelSide) -> bool:
         """Test for a model with the same graph, whose data lies in the same folder."""
-        return self.rows is other.rows and self.folder == other.folder
+        return other.twin is self and self.folder == other.folder
 
     @property
     def is_standard(self) -> bool:
@@ -97,20 +109,13 @@ class ModelSide(NamedTuple):
         """Number of all nodes, also of those in bodies."""
         functions = [function.node for function in self.proto.functions]
         if not (self.holds_bodies or functions):
-            return len(self.rows)
+            return len(self.proto.graph.node)
         return sum(1 for nodes in (self.proto.graph.node, *functions) for _ in all_nodes(nodes))
 
 
 def node_count(model: onnx.ModelProto) -> int:
     """Count the nodes of the main graph and of the functions, not of bodies."""
     return len(model.graph.node) + sum(len(function.node) for function in model.functions)
-
-
-def _hold_bodies(rows: Sequence[Row], has_functions: bool) -> bool:
-    """Test whether nodes have bodies that must fit them; calls of functions may have some, too."""
-    if not BODIES.keys().isdisjoint(map(_OP_TYPE, rows)):
-        return True
-    return has_functions and any(subgraphs_of(a) for node, *_ in rows for a in node.attribute)
 
 
 class Ran(NamedTuple):

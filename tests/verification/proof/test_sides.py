@@ -11,7 +11,7 @@ TEXT = """g (float[n] x, int64 n) => (float[n] y) {
 
 
 def side(proto):
-    return ModelSide.of(proto, proto, None)
+    return ModelSide(proto, proto, None)
 
 
 def test_sizes():
@@ -38,4 +38,4 @@ def test_messages_are_checked_and_models_are_not():
     with pytest.raises(ModelError):
         side(wrong).require_well_formed()
     side(model(TEXT)).require_well_formed()
-    ModelSide(ir.load(model(TEXT)), wrong, None, [], True).require_well_formed()
+    ModelSide(ir.load(model(TEXT)), wrong, None).require_well_formed()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -153,6 +153,7 @@ class Program:
         proto: the graph or function.
         slots: slots of the names of a graph.
         names: the names of its inputs.
+        whole: the main graph of the original, if all nodes of its rewrite are some of these.
     """
 
     proto: onnx.GraphProto | onnx.FunctionProto
@@ -173,6 +174,7 @@ class Program:
     sizes: list[tuple[int, list[Dim], str]] = dataclasses.field(default_factory=list)
     infos: list[tuple[int, onnx.TypeProto, str]] = dataclasses.field(default_factory=list)
     size: int = 1
+    whole: Program | None = None
 
     @lazy_property
     def inherited(self) -> list[tuple[int, list[Dim], str]]:
@@ -203,6 +205,10 @@ def compile_function(heads: Heads, function: onnx.FunctionProto) -> Program:
 class _Scope:
     """Names of a graph during compilation.
 
+    Args:
+        program: the program of the graph.
+        around: the scope of the graph around it.
+
     Attributes:
         slots: slots of the names so far.
     """
@@ -211,6 +217,9 @@ class _Scope:
         self.slots = {"": ABSENT}
         self.program = program
         self.around = around
+        self._reserved: Mapping[str, int] = {}
+        if program.whole is not None:  # a name has one slot in both
+            self._reserved, program.size = program.whole.slots, program.whole.size
 
     def define(self, name: str) -> int:
         """Assign a slot to a new name; none to an absent one."""
@@ -218,10 +227,10 @@ class _Scope:
             return ABSENT
         # Slots are numbers in a list: a frame of an iteration is one copy of a list, where a dict
         # by name would hash every name in each iteration.
-        place = self.program.size
-        if self.slots.setdefault(name, place) != place:
+        if name in self.slots:
             raise OpenError(f"'{name}' is defined twice")
-        self.program.size = place + 1
+        place = self.slots[name] = self._reserved.get(name, self.program.size)
+        self.program.size = max(self.program.size, place + 1)
         return place
 
     def find(self, name: str) -> int:
@@ -242,8 +251,6 @@ class _Scope:
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
-Declarations: TypeAlias = Mapping[str, Sequence[onnx.TypeProto]]
-
 _SHORT = 256
 """Limit of attribute bytes up to which nodes share an operation."""
 
@@ -257,9 +264,10 @@ class Compiler:
         operations: those of other models over the same heads, which a model without functions adds
             its own to.
         rows: nodes of the main graph, if the caller has read them.
-        original: the types that the original declares, if the model is its rewrite.
+        original: compiler of the original, if the model is its rewrite.
 
     Attributes:
+        main: the main graph.
         declarations: the types that an original declares, by name.
     """
 
@@ -268,8 +276,8 @@ class Compiler:
         heads: Heads,
         model: onnx.ModelProto,
         operations: dict[Hashable, Operation] | None = None,
-        rows: Iterable[Row] | None = None,
-        original: Declarations | None = None,
+        rows: Callable[[], Iterable[Row]] | None = None,
+        original: Compiler | None = None,
     ) -> None:
         self.declarations: dict[str, list[onnx.TypeProto]] = {}
         self._original = original
@@ -291,9 +299,11 @@ class Compiler:
         around: _Scope | None,
         input_count: int | None,
         depth: int,
-        rows: Iterable[Row] | None = None,
+        rows: Callable[[], Iterable[Row]] | None = None,
     ) -> Program:
         program = Program(graph, imports)
+        if around is None and self._original is not None:
+            self._take_nodes(program, self._original)
         scope = _Scope(program, around)
         program.slots = scope.slots
         names = [info.name for info in graph.input]
@@ -307,7 +317,10 @@ class Compiler:
             place = scope.slots.get(name)
             # An initializer with the name of an input is its default: both have one slot.
             program.constants.append((scope.define(name) if place is None else place, tensor))
-        self._nodes(rows_of(graph.node) if rows is None else rows, scope, depth)
+        if program.whole is None:
+            self._nodes(rows_of(graph.node) if rows is None else rows(), scope, depth)
+        else:
+            _define_values(program, program.whole, scope)
         program.outputs = [scope.find(info.name) for info in graph.output]
         if ABSENT in program.outputs:  # the name "" omits an operand; an output has a name
             raise OpenError(f"an output of graph '{graph.name}' has no name")
@@ -352,10 +365,25 @@ class Compiler:
             types.setdefault(place, set()).add(declared)
         if self._original is None:
             self.declarations.setdefault(name, []).append(type_)
-        elif type_.HasField("tensor_type") and type_ not in self._original.get(name, ()):
-            dims = dims_of(type_.tensor_type)
+        elif type_ not in self._original.declarations.get(name, ()):
+            dims = dims_of(type_.tensor_type) if type_.HasField("tensor_type") else None
             if dims is not None:
                 program.sizes.append((place, dims, name))
+
+    def _take_nodes(self, program: Program, original: Compiler) -> None:
+        """Take the nodes of the original, in their order, if the rewrite has no others."""
+        whole = original.main
+        if program.imports != whole.imports or self._functions or original._functions:
+            return
+        steps, own = iter(whole.steps), []
+        for node in program.proto.node:
+            # Equal messages may hold 0.0 and -0.0.
+            content = node.SerializeToString()
+            step = next((s for s in steps if s.node.SerializeToString() == content), None)
+            if step is None or step.operation.bodies:
+                return
+            own.append(step)
+        program.steps, program.whole = own, whole
 
     def _nodes(self, rows: Iterable[Row], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:
@@ -481,6 +509,19 @@ class Compiler:
             program.outputs = [scope.find(name) for name in function.output]
             self._called[key, attributes] = program
         return program
+
+
+def _define_values(program: Program, whole: Program, scope: _Scope) -> None:
+    """Define the values of nodes of another program."""
+    names = {at: name for name, at in whole.slots.items()}
+    places = {*scope.slots.values()}
+    for step in program.steps:
+        if not places.issuperset(step.inputs):
+            for at in step.inputs:
+                scope.find(names[at])
+        places.update(step.outputs)
+        for at in step.outputs:
+            scope.define(names[at])
 
 
 def _require_types_of_defaults(

@@ -43,7 +43,8 @@ class CutPoints:
     @property
     def cover_all(self) -> bool:
         """Test whether all values are shared, and no sizes are declared anew."""
-        return not (self._shared.differing or self._other_outputs or self._rewrite.sizes)
+        differing = self._shared.differing or self._shared.constants
+        return not (differing or self._other_outputs or self._rewrite.sizes)
 
     def differences(self, runs: Sequence[Execution]) -> list[tuple[str, Value, Value]]:
         """Values that are assumed to be equal and have two terms, with their names.
@@ -62,6 +63,9 @@ class CutPoints:
         region = _Region(self._terms, shared, self._program, runs[0])
         frame: list[Value] = [None] * self._rewrite.size
         pairs: list[tuple[str, Value, Value]] = []
+        for place, constant in shared.constants.items():
+            if (original := region.of(place)) is not constant:
+                pairs.append(("a constant", original, constant))
         for index in shared.differing:
             region.fill(frame, steps[index].inputs)
             for at, result in outputs_of(runs[1], steps[index], frame):
@@ -85,7 +89,8 @@ class _Region:
         self._steps, self._execution = program.steps, execution
         self._cuts = set(shared.after)
         self._frame: list[Value] = [None] * program.size
-        self._values: dict[Place, Value] = {NOTHING: None}
+        # A constant is proved before the values that depend on it, in the order of the original.
+        self._values: dict[Place, Value] = {NOTHING: None, **shared.constants}
         self._makers: dict[Place, int] = {}
         self._count = 0
         for index, step in enumerate(self._steps):

@@ -56,6 +56,8 @@ class Correspondence(NamedTuple):
         after: place of each slot of the rewrite.
         differing: indices of the nodes of the rewrite that the original lacks.
         assumed: places that nodes of the rewrite share with the original by name, by slot.
+        constants: constants of the rewrite that have the name of a node's value in the original,
+            by the place of that value, whose number they share.
         types: element types of the outputs of each number; 0 if unknown.
         leaves: terms of the inputs and constants, by number.
     """
@@ -64,6 +66,7 @@ class Correspondence(NamedTuple):
     after: list[Place]
     differing: list[int]
     assumed: dict[int, Place]
+    constants: Mapping[Place, Term]
     types: Sequence[tuple[int, ...]]
     leaves: Mapping[int, Term]
 
@@ -125,7 +128,18 @@ class ValueNumbers:
     def _of_rewrite(self, program: Program, one: list[Place], after: Side) -> Correspondence:
         differing: list[int] = []
         assumed: dict[int, Place] = {}
+        constants: dict[Place, Term] = {}
         frame, numbers = self._frame(after)
+        for at, message in after.program.constants:
+            is_dense = isinstance(message, onnx.TensorProto)
+            name = message.name if is_dense else message.values.name
+            place = one[program.slots.get(name, ABSENT)]
+            if self._is_computed(place) and self._type_of(place) == self._type_of(frame[at]):
+                term, frame[at] = self._leaves[frame[at][0]], place
+                if constants.setdefault(place, term) is not term:
+                    raise _UnsupportedError  # one value of two names has two values
+        if after.program.whole is program and self._keeps_nodes(one, after.program, frame):
+            numbers = iter(())
         for index, number in enumerate(numbers):
             step = after.program.steps[index]
             # A node with the number of one of the original has its value, whatever it is called.
@@ -138,8 +152,7 @@ class ValueNumbers:
                 place = one[program.slots.get(name, ABSENT)]
                 # A rewrite may give an old name to another value: types tell some
                 # of these apart at no cost.
-                is_computed = place != NOTHING and place[0] not in self._leaves
-                if is_computed and self._type_of(place) == self._type_of(frame[at]):
+                if self._is_computed(place) and self._type_of(place) == self._type_of(frame[at]):
                     frame[at] = assumed[at] = place
         self._check_types(after.program, frame)
         new, infos = {name for *_, name in after.program.sizes}, after.program.infos
@@ -147,9 +160,25 @@ class ValueNumbers:
             raise _UnsupportedError  # a declaration counts for a value, not for its name
         # IEEE 754 leaves open which NaN an operation returns, and kernels return that of the first
         # operand: a swap, or another form, may show in bits that an operator reads (BitCast).
-        if self._reads_bits and (self._swaps or differing):
+        if self._reads_bits and (self._swaps or differing or constants):
             raise _UnsupportedError
-        return Correspondence(one, frame, differing, assumed, self._types, self._leaves)
+        values = differing, assumed, constants
+        return Correspondence(one, frame, *values, self._types, self._leaves)
+
+    def _is_computed(self, place: Place) -> bool:
+        """Test for the value of a node that is no constant."""
+        return place != NOTHING and place[0] not in self._leaves
+
+    def _keeps_nodes(self, one: list[Place], program: Program, frame: list[Place]) -> bool:
+        """Fill the frame of a rewrite with nodes of the original only: by induction in their order,
+        each has the operands that it has there. False if an old name is that of another input."""
+        sources = [*program.inputs, *[at for at, _ in program.constants]]
+        if any(at < len(one) and one[at] not in (NOTHING, frame[at]) for at in sources):
+            return False
+        for step in program.steps:
+            for at in step.outputs:
+                frame[at] = one[at]
+        return True
 
     def sizes_of(self, outputs: Sequence[Place]) -> list[int]:
         """Number of nodes, inputs and constants that each output adds to those before it."""
@@ -190,7 +219,12 @@ class ValueNumbers:
         frame = [NOTHING] * program.size
         for name, at in zip(program.names, program.inputs, strict=True):
             frame[at] = self._leaf(self._inputs[name])
+        self._enter_constants(side, program, frame)
         return frame, self._steps(side, program, frame, 0)
+
+    def _enter_constants(self, side: Side, program: Program, frame: list[Place]) -> None:
+        for at, message in program.constants:
+            frame[at] = self._leaf(side.execution.constant(message))
 
     def _type_of(self, place: Place) -> int:
         number, index = place
@@ -199,8 +233,6 @@ class ValueNumbers:
 
     def _steps(self, side: Side, program: Program, frame: list[Place], depth: int) -> Iterator[int]:
         """Fill the frame of a graph step by step, and yield their numbers."""
-        for at, message in program.constants:
-            frame[at] = self._leaf(side.execution.constant(message))
         self._terms.budget.step(len(program.steps))
         numbers, operations, plain = self._numbers, self._operations, self._plain
         place_at = frame.__getitem__
@@ -378,6 +410,7 @@ class ValueNumbers:
             if elem_type != LEFT_OUT:
                 key = "input", depth, index, elem_type
                 frame[at] = self._number(key, (), (elem_type,)), 0
+        self._enter_constants(side, program, frame)
         numbers = frozenset(self._steps(side, program, frame, depth + 1))
         self._check_types(program, frame)
         outputs = tuple([frame[at] for at in program.outputs])
