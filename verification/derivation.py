@@ -233,7 +233,7 @@ class Search:
         sides = []
         for side in (self.replay.models.before, self.replay.models.after):
             values: dict[str, int] = {}
-            for term, guards, node in side.execution.log:
+            for term, guards, node in side.log:
                 for output, name in enumerate(() if guards else node.output):
                     key = self.terms.key(self.terms.nodes[term]._replace(output=output))
                     values[name] = self.terms.table.get(key, ABSENT)

@@ -56,6 +56,26 @@ p=SplitToSequence<keepdims=0>(x) q=SplitToSequence<keepdims=0>(w)
 y=ConcatFromSequence<axis=0,new_axis=1>(m) }
 + m=SequenceMap(q,p)<body=b(float a, float c) => (float r) { r=Sub(a,c) }>
 y=ConcatFromSequence<axis=0,new_axis=1>(m) }
+# a list of elements of several sizes, 17, 17
+g (int64[t] x) => (y) <int64 z={0}, int64 o={1}, int64[1] a={-1}> {
+- p=SplitToSequence<keepdims=0>(x) m=SequenceMap(p)<body=b(int64 e) => (int64[k] r) {
+r=Range(z,e,o) }> y=ConcatFromSequence<axis=0>(m) }
++ m=Scan(x)<num_scan_inputs=1, body=b(int64 e) => (int64[k] r) { r=Range(z,e,o) }>
+y=Reshape(m,a) }
+# rows of a tensor that another one is longer than, 17, 17
+g (float[n] x, float[m] w) => (y)
+- <int64 z={0}, bool t={1}> { s=Shape(x) n=Gather(s,z) y=Loop(n,t)<body=b(int64 i, bool c) =>
+(bool d, float r) { d=Identity(c) e=Gather(x,i) f=Gather(w,i) r=Add(e,f) }> }
++ { y=Scan(x,w)<num_scan_inputs=2, body=b(float e, float f) => (float r) { r=Add(e,f) }> }
+# columns of a Scan for its rows, 17, 17
+g (float[2,2] x) => (y)
+- { y=Scan(x)<num_scan_inputs=1, body=b(float[2] e) => (float[2] r) { r=Softmax(e) }> }
++ { y=Scan(x)<num_scan_inputs=1, scan_output_axes=[1], body=b(float[2] e) => (float[2] r) {
+r=Softmax(e) }> }
+# a size that a body declares of a value around it, 17, 17
+g (float[n] x, int64 t, bool c) => (y) { u=Neg(x)
+- y=Loop(t,c)<body=b(int64 i, bool d) => (bool e, float[n] u) { e=Identity(d) }> }
++ y=Loop(t,c)<body=b(int64 i, bool d) => (bool e, float[3] u) { e=Identity(d) }> }
 # rows of no iteration that are not cut, 17, 17
 g (float[n,k] x) => (y)
 - <int64 z={0}, bool t={1}> { s=Shape(x) l=Gather(s,z) y=Loop(l,t)<body=b(int64 i, bool c) =>

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
-from ...ir import Array, Tensor
+from ...ir import Array, Operator, Tensor, constant_tensor, normal_domain
 from ...ir.checker import check_well_formed
 from ...ir.onnx_errors import OnnxError, one_line
 from ...reference.bound_inputs import bound_conditions
 from ...reference.refused_nodes import infer_strictly, inference_query
-from .inference import common, fact_of, fact_of_output, numbers_of, refine
-from .meaning import head_of, schema_of
+from .inference import common, fact_of, fact_of_output, refine
+from .meaning import BRANCHES, head_of, schema_of
 from .polynomials import Dim
+from .rows import apply, integers
+from .scans import moved_axis, rows_of_list, turned
 from .sizes import sizes_in
 from .terms import ABSENT, Args, CertificateError, Define, Fact, Head, Terms, is_own, require_unique
 
@@ -27,8 +29,9 @@ _DRAWS |= {"RandomUniform", "RandomUniformLike"}
 _KNOWN = ("", "ai.onnx.ml")
 # Limits of nested bodies, and of runs of a body.
 MOST_DEPTH, _ROUNDS = 40, 3
-BRANCHES = {"then_branch": True, "else_branch": False}
-
+_LAYOUT = ("axes", "directions")
+# Value without a name, as the first inputs and output that a Scan lacks and a Loop has.
+_UNNAMED = onnx.ValueInfoProto()
 
 # Numbers of the bodies around a node, outermost first.
 Guards = tuple[int, ...]
@@ -52,78 +55,52 @@ class Declaration(NamedTuple):
 
 
 class Body(NamedTuple):
-    """Body of a node, with the operands of the node."""
+    """Body of a node, with the operands, and tensors whose rows iterations read."""
 
     name: str
     graph: onnx.GraphProto
     op_type: str
-    operands: tuple[int, ...]
+    operands: Args
+    rows: Args = ()
 
-    def states(self, head: Head) -> int:
-        """Number of states of a Loop or Scan."""
-        if self.op_type == "Loop":
-            return len(self.operands) - 2
-        return len(self.operands) - head.integer("num_scan_inputs") - self.batched(head)
+    def infos(self) -> tuple[list[onnx.ValueInfoProto], list[onnx.ValueInfoProto]]:
+        """Inputs and outputs, those of a Loop for a body that reads rows."""
+        more = [_UNNAMED] * bool(self.rows)
+        return [*more, *more, *self.graph.input], [*more, *self.graph.output]
 
     def fact(self, terms: Terms, head: Head, index: int) -> Fact:
         """Fact of an input in the first iteration, without sizes that no input names."""
         # Nobody specified when a body of another domain runs, or with what.
-        if "::" in head.name:
+        if head.name != "Loop" or index >= max(len(self.operands), 2):
             return Fact()
-        if self.op_type == "Loop" and index < 2:  # runtimes make a vector where one is declared
+        if index < 2:  # runtimes make a vector where one is declared
             operand = (*self.operands, ABSENT, ABSENT)[1] if index else ABSENT
-            is_scalar = not fact_of(self.graph.input[index].type).shape
+            is_scalar = not fact_of(self.infos()[0][index].type).shape
             is_scalar &= operand == ABSENT or terms.fact(operand).shape == ()
             return Fact((_INT64, _BOOL)[index], () if is_scalar else None)
-        place = index + self.batched(head)
-        if self.op_type not in ("Loop", "Scan") or place >= len(self.operands):
-            return Fact()
-        fact, number = terms.fact(self.operands[place]), index - self.states(head)
-        if fact.shape is None or self.batched(head):
-            return Fact(fact.elem_type)
-        if self.op_type == "Loop" or number < 0:
-            return terms.outside(fact)
-        axes = head.integers("scan_input_axes") or []
-        axis = axes[number] if number < len(axes) else 0
-        if not -len(fact.shape) <= axis < len(fact.shape):
-            return Fact(fact.elem_type)
-        axis %= len(fact.shape)
-        return Fact(fact.elem_type, (*fact.shape[:axis], *fact.shape[axis + 1 :]))
+        return terms.outside(terms.fact(self.operands[index]))
 
     def places(self, head: Head) -> list[tuple[int, int]]:
         """Inputs and outputs of a body that are states."""
-        if self.op_type not in ("Loop", "Scan") or "::" in head.name:
+        if head.name != "Loop":
             return []
-        first = int(self.op_type == "Loop")
-        most = len(self.graph.input) - 2 * first, len(self.graph.output) - first
-        states = [(2 * first + k, first + k) for k in range(min(self.states(head), *most))]
-        return [(1, 0), *states] if first and len(self.graph.input) > 1 else states
+        inputs, outputs = self.infos()
+        most = min(len(self.operands), len(inputs) - len(self.rows), len(outputs) + 1)
+        states = [(k, k - 1) for k in range(2, most)]
+        return [(1, 0), *states] if len(inputs) > 1 else states
 
     def iterates(self, terms: Terms, head: Head) -> bool:
         """Test for an iteration that certainly runs."""
-        if self.op_type == "Loop":
-            limit, condition = (*self.operands, ABSENT, ABSENT)[:2]
-            counts = sizes_in(terms, limit) or (None,)
-            starts = None if condition == ABSENT else terms.tensor(condition)
-            is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
-            return is_true and (limit == ABSENT or all(type(n) is int and n > 0 for n in counts))
-        return any(isinstance(size, int) and size > 0 for size in self.lengths(terms, head))
+        limit, condition = (*self.operands, ABSENT, ABSENT)[:2]
+        counts = sizes_in(terms, limit) or (None,)
+        starts = None if condition == ABSENT else terms.tensor(condition)
+        is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
+        is_true &= limit == ABSENT or all(type(n) is int and n > 0 for n in counts)
+        return head.name == "Loop" and is_true
 
-    def lengths(self, terms: Terms, head: Head) -> list[Dim]:
-        """Sizes of which each is the number of iterations of a Scan."""
-        axes = head.integers("scan_input_axes") or []
-        operands = self.operands[self.states(head) :] if head.version > 8 else ()
-        shapes = [terms.fact(operand).shape or () for operand in operands]
-        axes += [0] * (len(shapes) - len(axes))
-        return [s[k] for s, k in zip(shapes, axes, strict=False) if -len(s) <= k < len(s)]
-
-    def roots(self, row: int) -> tuple[int, ...]:
+    def roots(self, row: int) -> Args:
         """Terms from whose declared sizes runtimes infer the sizes of a scan output."""
-        return (row, *(self.operands if self.op_type == "Scan" else ()))
-
-    def batched(self, head: Head) -> int:
-        """Number of operands of a Scan 8 that its body does not see."""
-        return int(self.op_type == "Scan" and head.version < 9)
+        return (row, *((*self.operands, *self.rows) if self.op_type == "Scan" else ()))
 
 
 _Ran = tuple[Body, Sequence[int]]
@@ -161,13 +138,13 @@ class Execution:
     def __init__(
         self, terms: Terms, model: onnx.ModelProto, folder: Path | None, *, is_original: bool | None
     ) -> None:
-        self.log, self.assumed = list[Application](), set[str]()
+        self.log, self.outputs, self.assumed = list[Application](), dict[str, int](), set[str]()
         self.declared: list[Declaration] = []
         self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
         self._terms, self._is_original, self._depth = terms, is_original, 0
         self._graph, self._folder = model.graph, folder
-        keys = [(_domain(f.domain), f.name, f.overload) for f in model.functions]
+        keys = [(normal_domain(f.domain), f.name, f.overload) for f in model.functions]
         self._functions = dict(zip(keys, model.functions, strict=True))
         require_unique(keys, "functions")
         for domain, name, _ in self._functions:
@@ -217,17 +194,20 @@ class Execution:
 
     def _node(self, node: onnx.NodeProto, scope: _Scope) -> Sequence[int]:
         args, attributes = tuple([scope[name] for name in node.input]), self._attributes(node)
-        function = self._functions.get((_domain(node.domain), node.op_type, node.overload))
+        function = self._functions.get((normal_domain(node.domain), node.op_type, node.overload))
         if function is not None:
             return self._call(function, attributes, args)[: len(node.output)]
-        domain = _domain(node.domain)
+        domain = normal_domain(node.domain)
         results = self.opened(node, attributes, args) if domain in self._imports else None
         if results is not None:
             self.assumed.add(f"{domain and domain + '::'}{node.op_type} computes its definition")
             return [*results, *[ABSENT] * len(node.output)][: len(node.output)]
         if node.op_type == "Constant" and not domain:
-            return [self._constant(_constant(attributes, self._folder))]
-        head = self._head(node, attributes)
+            operator = Operator("Constant", {message.name: message for message in attributes})
+            if (tensor := constant_tensor(operator, self._folder)) is None:
+                raise CertificateError("the checker does not support a constant of this attribute")
+            return [self._constant(tensor)]
+        head = scan = self._head(node, attributes)
         bodies = {message.name: message.g for message in attributes if message.HasField("g")}
         own, operands, ran = [], args, list[_Ran]()
         # By name: the order of attributes in a file has no meaning, and numbers of terms depend on
@@ -237,10 +217,14 @@ class Execution:
             if head.name == "If" and bodies[name].input:
                 raise CertificateError(f"the branch '{name}' of an If has inputs")
             label = name if head.name == "If" else f"{head.name} {name}"  # a branch is of an If
-            inner = Body(label, bodies[name], node.op_type, operands)
+            head, inner = self._as_loop(head, Body(label, bodies[name], node.op_type, operands))
+            args = inner.operands if inner.rows else args
             head, args = self._body(head, args, inner, scope)
-            ran.append((inner, args[len(args) - len(bodies[name].output) :]))
+            ran.append((inner, args[len(args) - len(inner.infos()[1]) :]))
         facts = [self._fact(head, args, ran, k) for k, _ in enumerate(node.output)]
+        # Stacked are rows of one size; elements of a list may differ.
+        if node.op_type == "SequenceMap" and any(None in (f.shape or (None,)) for f in facts):
+            head, facts = head._replace(name=node.op_type), [Fact()] * len(facts)
         # The n-th draw of an operator is one of both models: equal numbers are claimed for it
         # alone.
         if self._draws(head, args, has_body=bool(bodies)):
@@ -257,6 +241,47 @@ class Execution:
             shapes = [self._terms.fact(result).shape or () for result in results]
             self._terms.known |= {n for sizes in shapes for n in sizes if isinstance(n, tuple)}
             self._join_states(head, args)
+        is_turned = head.name == "Loop" != node.op_type
+        return self._turned(scan, ran[0][0], results) if is_turned else results
+
+    def _as_loop(self, head: Head, body: Body) -> tuple[Head, Body]:
+        """Take a Scan as the Loop that reads rows of its inputs; a SequenceMap is one of lists."""
+        terms, operands = self._terms, body.operands
+        if head.name != "SequenceMap" and (head.name != "Scan" or head.version < 9):
+            return head, body  # Scan 8 has another batch of rows
+        count = len(operands) - head.integer("num_scan_inputs", len(operands))
+        inputs = operands[count:]
+        if head.name == "SequenceMap":
+            lists = [rows_of_list(terms, each) or (ABSENT, ABSENT) for each in inputs]
+            is_all = all(any(terms.operators(start, "SequenceEmpty")) for start, _ in lists)
+            inputs = tuple([each for _, each in lists]) if is_all else ()
+        zeros = [0] * len(inputs)
+        axes, flags = ([*(head.integers(f"scan_input_{n}") or []), *zeros] for n in _LAYOUT)
+        shapes = [terms.fact(each).shape or () for each in inputs]
+        sizes = {shape[axis:][:1] for shape, axis in zip(shapes, axes, strict=False)}
+        least = min([0, *axes, *(head.integers("scan_output_axes") or [])])
+        # Scan inputs of different lengths fail at run time.
+        if len(sizes) != 1 or () in sizes or least < 0:
+            return head, body
+        layout = zip(inputs, axes, flags, strict=False)
+        moved = [(moved_axis(terms, each, axis, 0), is_back) for each, axis, is_back in layout]
+        rows = [turned(terms, each) if is_back else each for each, is_back in moved]
+        size = apply(terms, "Gather", apply(terms, "Shape", rows[0]), integers(terms, 0))
+        operands = size, terms.constant(np.array(True)), *operands[:count]
+        head = head_of("Loop", "", 11, (), head.outputs)
+        return head, body._replace(name="Loop body", operands=operands, rows=tuple(rows))
+
+    def _turned(self, scan: Head, body: Body, results: list[int]) -> list[int]:
+        """Outputs of a Scan, of which rows are along another axis, or backwards; or of a list."""
+        terms, count = self._terms, len(body.operands) - 2
+        zeros = [0] * len(results)
+        axes, flags = ([*(scan.integers(f"scan_output_{n}") or []), *zeros] for n in _LAYOUT)
+        for k, axis, is_back in zip(range(count, len(results)), axes, flags, strict=False):
+            term = turned(terms, results[k]) if is_back else results[k]
+            if axis and axis >= len(terms.fact(term).shape or ()):  # nothing is known of it
+                term = terms.add(Head("rows", key=axis), (term,))
+            is_list, term = scan.name == "SequenceMap", moved_axis(terms, term, 0, axis)
+            results[k] = apply(terms, "SplitToSequence", term, keepdims=0) if is_list else term
         return results
 
     def _join_states(self, head: Head, args: tuple[int, ...]) -> None:
@@ -272,7 +297,8 @@ class Execution:
         if not ran:
             return fact_of_output(self._terms, head, args, output)
         first = 1 if head.name == "Loop" else 0
-        if "::" in head.name or any(first + output >= len(each) for _, each in ran):
+        is_odd = any(first + output >= len(each) for _, each in ran)
+        if head.name not in ("If", "Loop") or is_odd:
             return Fact()
         facts = [self._terms.fact(each[first + output]) for _, each in ran]
         if head.name == "If":
@@ -289,16 +315,14 @@ class Execution:
                 state = self._terms.fact(args[first + k])
                 return Fact(fact.elem_type, self._terms.outside(state, level).shape)
         number = output - len(places)
-        same = not empty or empty[number : number + 1] == [fact.shape]
-        other = body.batched(head) or any(head.integers("scan_output_axes") or [])
-        if fact.shape is None or other or not same:
+        if fact.shape is None or (empty and empty[number : number + 1] != [fact.shape]):
             return Fact(fact.elem_type)
-        (*_, size) = (None, *body.lengths(self._terms, head))
+        (size, *_) = [*[(self._terms.fact(x).shape or ())[0] for x in body.rows], None]
         return Fact(fact.elem_type, (size, *fact.shape))
 
     def _head(self, node: onnx.NodeProto, attributes: Sequence[onnx.AttributeProto]) -> Head:
         """Head of an operator that its opset has, with these attributes."""
-        domain = _domain(node.domain)
+        domain = normal_domain(node.domain)
         version = self._imports.get(domain)
         if node.op_type == "BitCast" and not domain:
             raise CertificateError("the checker cannot compare the bits of a NaN (BitCast)")
@@ -370,7 +394,8 @@ class Execution:
         names, deep = {info.name for info in body.graph.input}, len(self._guards) >= MOST_DEPTH
         if deep or any(tensor.name in names for tensor in body.graph.initializer):
             raise CertificateError(f"body '{body.name}' is too deep, or has defaults of inputs")
-        facts = [body.fact(self._terms, head, index) for index in range(len(body.graph.input))]
+        count = len(body.infos()[0]) - len(body.rows)
+        facts = [body.fact(self._terms, head, index) for index in range(count)]
         logs: list[list[Any]] = [self.log, self.declared, self.inferred, self.bodies]
         lengths, counts, rounds = [*map(len, logs)], dict(self._drawn), _ROUNDS
         places = body.places(head)
@@ -405,11 +430,15 @@ class Execution:
         """Variables and outputs of a body that runs once."""
         inner, level, variables = _Scope(), self._level(), list[int]()
         inner.around = scope
-        for index, (info, fact) in enumerate(zip(body.graph.input, facts, strict=True)):
+        inputs, ends = body.infos()
+        for index, (info, fact) in enumerate(zip(inputs, facts, strict=False)):
             is_tensor = info.type.WhichOneof("value") in (None, "tensor_type")
             head = Head("variable", key=(level, index, fact, "" if is_tensor else str(info.type)))
             variables.append(self._terms.add(head, fact=fact))
             inner.define(info.name, variables[-1])
+        rows = [apply(self._terms, "Gather", each, variables[0]) for each in body.rows]
+        for info, row in zip(inputs[len(facts) :], rows, strict=False):
+            inner.define(info.name, row)
         self._initializers(body.graph, inner)
         guards, iterations = self._guards, self._iterations
         self._guards = (*guards, len(self.bodies))
@@ -417,11 +446,11 @@ class Execution:
         head = Head("variable", key=(level, "iteration", len(guards)))
         self._iterations += (self._terms.add(head),)
         self._nodes(body.graph.node, inner)
+        true = self._terms.constant(np.array(True)) if rows else ABSENT
+        outputs = [inner[info.name] if info.name else true for info in ends]
+        # What a body declares counts for an output from around it, too.
+        inner.update({info.name: term for info, term in zip(ends, outputs, strict=True)})
         self._declare(body.graph, inner)
-        outputs = [inner[info.name] for info in body.graph.output]
-        infos = [*body.graph.input, *body.graph.output]
-        for info, term in zip(infos, [*variables, *outputs], strict=True):
-            self._declared(info, term)
         self._guards, self._iterations = guards, iterations
         return variables, outputs
 
@@ -430,23 +459,19 @@ class Execution:
         or infer them, which finds the same for terms that are equal without a step."""
         if body.iterates(self._terms, head):
             return
-        states = int(body.op_type == "Loop") + body.states(head)
-        for info, term in list(zip(body.graph.output, outputs, strict=True))[states:]:
+        count = len(body.operands) - 1 if head.name == "Loop" else 0
+        for info, term in list(zip(body.infos()[1], outputs, strict=True))[count:]:
             sizes, own = fact_of(info.type).shape, self._terms.fact(term).shape
             pairs = zip(sizes or (), own or (None,) * len(sizes or ()), strict=False)
             # By ONNX a Scan has the sizes of its rows, and runtimes fail without an iteration.
             kinds = (int, str) if body.op_type == "Scan" else (int,)
             same = [type(a) in kinds if a == b else type(a) is int is not type(b) for a, b in pairs]
             is_known = sizes is not None and all(same) and (own is None or len(own) == len(sizes))
+            if body.op_type == "SequenceMap":  # a list without elements has no sizes
+                sizes, is_known = own, True
             self.inferred += [] if is_known else [(body, head, term)]
             numbers = tuple([dim if isinstance(dim, int) else None for dim in sizes or ()])
             yield sizes if is_known else ("inferred", numbers, body.roots(term))
-
-    def _declared(self, info: onnx.ValueInfoProto, term: int) -> None:
-        """Log the sizes that a body declares for a value: a runtime may require them."""
-        if sizes := numbers_of(info.type):
-            declared = self._terms.add(Head("declared", key=sizes), (term,))
-            self.log.append(Application(declared, self._guards, onnx.NodeProto(op_type="Body")))
 
 
 def _kept(terms: Terms, fact: Fact, variable: int, output: int) -> Fact:
@@ -458,25 +483,11 @@ def _kept(terms: Terms, fact: Fact, variable: int, output: int) -> Fact:
     return Fact(fact.elem_type, tuple([dim if a == b else None for dim, a, b in rows]))
 
 
-def _constant(attributes: Sequence[onnx.AttributeProto], folder: Path | None) -> Tensor | Array:
-    (message,) = attributes
-    value, kind = onnx.helper.get_attribute_value(message), message.name.removesuffix("s")
-    if kind == "value":
-        return Tensor(value, base_dir=folder)
-    if kind not in ("value_int", "value_float"):
-        raise CertificateError(f"the checker does not support a constant given as '{message.name}'")
-    return np.array(value, np.int64 if kind == "value_int" else np.float32)
-
-
 def _imports(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     """Opsets by domain, each once."""
-    pairs = {(_domain(entry.domain), entry.version) for entry in entries}
+    pairs = {(normal_domain(entry.domain), entry.version) for entry in entries}
     require_unique([domain for domain, _ in pairs], "opsets")
     return dict(pairs)
-
-
-def _domain(name: str) -> str:
-    return "" if name == "ai.onnx" else name
 
 
 Types = Mapping[str, onnx.TypeProto]
@@ -485,19 +496,12 @@ _Protos = tuple[onnx.ModelProto, onnx.ModelProto]
 _Paths = Sequence[Path | None]
 
 
-class Side(NamedTuple):
-    """One of the models after its execution, with the terms of its outputs by name."""
-
-    execution: Execution
-    outputs: dict[str, int]
-
-
 class Models(NamedTuple):
     """Both models over the same terms, and conditions on their inputs."""
 
     terms: Terms
-    before: Side
-    after: Side
+    before: Execution
+    after: Execution
     assumptions: set[str]
 
 
@@ -517,7 +521,8 @@ def execute(protos: _Protos, bound: Mapping[str, Array], paths: _Paths, define: 
         execution = Execution(terms, proto, folder, is_original=proto is protos[0])
         names = [info.name for info in proto.graph.output]
         require_unique(names, "outputs")
-        sides.append(Side(execution, dict(zip(names, execution.run(values), strict=True))))
+        execution.outputs = dict(zip(names, execution.run(values), strict=True))
+        sides.append(execution)
         assumptions |= execution.assumed
     for number, _ in enumerate(terms.nodes):
         refine(terms, number)

@@ -113,12 +113,6 @@ def fact_of(type_: onnx.TypeProto) -> Fact:
     return Fact(tensor.elem_type, tuple([None if dim in ("", -1) else dim for dim in dims]))
 
 
-def numbers_of(type_: onnx.TypeProto) -> Shape:
-    """Sizes of a type that are numbers, and None in the place of others; empty without numbers."""
-    dims = tuple([dim if isinstance(dim, int) else None for dim in fact_of(type_).shape or ()])
-    return dims if any(dim is not None for dim in dims) else ()
-
-
 def common(facts: Sequence[Fact]) -> Fact:
     """Fact of a value that is one of several: the output of an If."""
     kinds = {fact.elem_type for fact in facts}
@@ -276,14 +270,12 @@ def _slice(o: _Output) -> Sequence[Dim]:
 
 def _cut(dim: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
     last = dim if end == dim else None
-    if isinstance(end, int):
-        last = dim if end >= _NO_END else add(dim, end) if -_NO_END < end < 0 else last
+    if isinstance(end, int) and end > -_NO_END:
+        last = add(dim, end) if end < 0 else dim if end >= _NO_END else smaller(end, dim)
+    elif isinstance(dim, int):
+        last = smaller(dim, end)
     if step == 1 and isinstance(start, int) and start >= 0 and is_at_least(0, add(last, -start)):
         return add(last, -start)
-    if (start, step) == (0, 1) and dim is not None:
-        number, other = (dim, end) if isinstance(dim, int) else (end, dim)
-        if isinstance(number, int) and number >= 0 and not isinstance(other, int):
-            return smaller(number, other)
     if (start, step) == (-1, -1) and end == -LIMIT:
         return dim
     if not (isinstance(start, int) and isinstance(step, int) and isinstance(end, int)):
@@ -418,12 +410,12 @@ BROADCASTING = names("""Add And Div Equal Greater GreaterOrEqual Less LessOrEqua
     Pow Sub Where Xor""")
 _BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Mean", "Sum")
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
-_REDUCED = names("L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare")
+REDUCED = names("L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare")
 _LIKE = ("DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
     **dict.fromkeys(_BROADCAST, _broadcast),
-    **dict.fromkeys(["ArgMax", "ArgMin", *[f"Reduce{name}" for name in _REDUCED]], _reduction),
+    **dict.fromkeys(["ArgMax", "ArgMin", *[f"Reduce{name}" for name in REDUCED]], _reduction),
     **dict.fromkeys(_LIKE, lambda o: (None,) * len(o.shape())),
     **{f"{all_}{name}Pool": _pool for all_ in ("", "Global") for name in ("Average", "Lp", "Max")},
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),

@@ -25,6 +25,8 @@ _CHANGED = {
 FIRST = 7
 # Operators with bodies, and the version from which on they mean the same: later ones add types.
 _BODIES = {"If": 1, "Loop": 1, "Scan": 9}
+# Branches of an If, with the condition under which each runs.
+BRANCHES = {"then_branch": True, "else_branch": False}
 
 
 def head_of(name: str, domain: str, version: int, attributes: Attributes, outputs: int) -> Head:

@@ -9,7 +9,7 @@
 # positions.
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,12 +51,6 @@ class Move(NamedTuple):
         """Positions, with one axis for each axis of the result."""
         sizes = [math.prod([d for d in axis if type(d) is int]) for axis in self.axes]
         return np.frombuffer(self.places, np.int64).reshape(sizes)
-
-
-def sources_of(terms: Terms, term: int) -> Iterator[tuple[int, Move | None]]:
-    """Terms of which another one is a movement, itself if there is none."""
-    moved = [(node.args[0], node.head.key) for node in terms.operators(term, "moved")]
-    yield from moved or [(term, _nothing(terms.fact(term).shape))]
 
 
 def _nothing(shape: Shape | None) -> Move | None:
@@ -125,7 +119,8 @@ def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
     own = terms.add(*node[:2], fact, node.output)
     if 0 < node.head.version < _FIRST or old is None or fact.shape is None or None in fact.shape:
         return None
-    for source, move in sources_of(terms, node.args[0]):
+    moved = [(each.args[0], each.head.key) for each in terms.operators(node.args[0], "moved")]
+    for source, move in moved or [(node.args[0], _nothing(old))]:
         if move is not None and (terms.tensor(source) is None or node.head.name == "moved"):
             result = _map_of(terms, node, fact.shape, source, move)
             derived = derived if result is None else _put(terms, source, result, fact)

@@ -15,7 +15,7 @@ Dim = int | str | tuple[tuple[Monomial, int], ...] | None
 LIMIT = 1 << 63
 # Beginning of the names of sizes that no input names.
 OWN = "?"
-_SMALLER, _WIDER = f"{OWN}smaller of ", f"{OWN}wider of "
+_WIDER = f"{OWN}wider of "
 _MOST_PRODUCTS, _MOST_NAMES = 16, 8
 
 
@@ -91,12 +91,9 @@ def divide(dim: Dim, divisor: Dim) -> Dim:
 def rename(dim: Dim, sizes: dict[Dim, Dim]) -> Dim:
     """Polynomial with other sizes for some of its names; itself if that is too long."""
     if not isinstance(dim, tuple):
-        if dim in sizes or not isinstance(dim, str) or " of " not in dim:
+        if dim in sizes or not isinstance(dim, str) or not dim.startswith(_WIDER):
             return sizes.get(dim, dim)
-        parts, (number, name) = parts_of(dim), smaller_of(dim)
-        if len(parts) > 1:
-            return wider([rename(part, sizes) for part in parts])
-        return smaller(number, rename(name, sizes)) if name else dim
+        return wider([smaller(most, rename(name, sizes)) for most, name in _parts_of(dim)])
     total: Dim = 0
     for names, number in dim:
         total = add(total, multiply(number, *[rename(name, sizes) for name in names]))
@@ -108,48 +105,38 @@ def wider(dims: Iterable[Dim]) -> Dim:
     #     [n] + ([n] + [m])     the wider one of m and n
     #
     # It is a name of the checker's own where that depends on the sizes, and unknown for sums.
-    parts = {part for dim in dims for part in parts_of(dim)} - {1}
-    parts -= {dim for dim in parts if smaller_of(dim)[1] in parts and smaller_of(dim)[0] > 1}
-    numbers, names = ([part for part in parts if isinstance(part, kind)] for kind in (int, str))
-    if len(numbers) > 1 or len(parts) < 2:
-        return None if numbers[1:] else next(iter(parts), 1)
-    if numbers:
-        return numbers[0]  # others are that number or 1
-    is_short = len(names) == len(parts) <= _MOST_NAMES
-    return f"{_WIDER}{json.dumps(sorted(names))}" if is_short else None
-
-
-def parts_of(dim: Dim) -> list[Any]:
-    """Sizes of which a size is the wider one; itself for another one."""
-    is_wider = isinstance(dim, str) and dim.startswith(_WIDER)
-    return json.loads(str(dim).removeprefix(_WIDER)) if is_wider else [dim]
+    return _widest({part for dim in dims for part in _parts_of(dim)})
 
 
 def smaller(number: int, dim: Dim) -> Dim:
-    """Smaller one of two sizes, a name of its own where one is a name."""
-    if isinstance(dim, int | None | tuple):
-        return min(number, dim) if isinstance(dim, int) else None
-    least, name = smaller_of(dim)
-    if name:
-        return smaller(min(number, least), name)
-    parts = parts_of(dim)
-    if len(parts) > 1:
-        return wider([smaller(number, part) for part in parts])
-    return f"{_SMALLER}{number},{dim}"
+    """Smaller one of a number and a size."""
+    if not isinstance(dim, str):
+        return dim if number == LIMIT else min(number, dim) if isinstance(dim, int) else None
+    return _widest({(min(number, most), name) for most, name in _parts_of(dim)})
 
 
-def smaller_of(dim: Dim) -> tuple[int, str | None]:
-    """Number and name of which a name is the smaller one; 0 and None for another size."""
-    if not isinstance(dim, str) or not dim.startswith(_SMALLER):
-        return 0, None
-    number, _, name = dim.removeprefix(_SMALLER).partition(",")
-    return int(number), name
+def _widest(parts: set[tuple[int, Any]]) -> Dim:
+    parts = parts - {(LIMIT, 1)}
+    parts -= {(most, dim) for most, dim in parts if 1 < most < LIMIT and (LIMIT, dim) in parts}
+    numbers, names = ([n for _, n in parts if isinstance(n, kind)] for kind in (int, str))
+    ((most, dim), *more) = [*parts] or [(LIMIT, 1)]
+    if numbers or (most == LIMIT and not more):
+        return None if numbers[1:] else (*numbers, dim)[0]  # others are that number or 1
+    is_short = len(names) == len(parts) <= _MOST_NAMES
+    return f"{_WIDER}{json.dumps(sorted(parts))}" if is_short else None
+
+
+def _parts_of(dim: Dim) -> list[tuple[int, Any]]:
+    """Sizes of which a size is the wider one, each at most a number; itself for another one."""
+    if not isinstance(dim, str) or not dim.startswith(_WIDER):
+        return [(LIMIT, dim)]
+    return [(most, name) for most, name in json.loads(dim.removeprefix(_WIDER))]
 
 
 def names_in(dim: Dim) -> set[str]:
     """Names in a polynomial, those of which others are the smaller or wider one."""
-    parts = [part for names in _parts(dim) for name in names for part in parts_of(name)]
-    return {smaller_of(part)[1] or part for part in parts}
+    parts = [part for names in _parts(dim) for name in names for part in _parts_of(name)]
+    return {name for _, name in parts}
 
 
 def is_multiple_of_2_64(dim: Dim) -> bool | None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import onnx
 
-from .execution import BRANCHES, Application, Declaration, Execution, Models
-from .inference import fact_of, numbers_of, refine
+from .execution import Application, Declaration, Execution, Models
+from .inference import fact_of, refine
+from .meaning import BRANCHES
 from .rules import NOTIONS, RULES, assumption_of
 from .scans import loop_of, rows_of_any_size, source_of
 from .terms import ABSENT, COMMUTATIVE, CertificateError, Terms, carries_all
@@ -89,7 +90,7 @@ class Replay:
 
     def wrong_declarations(self) -> Iterator[str]:
         """Names of values of which the rewrite declares what is not derived."""
-        terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
+        terms, before, after = self.terms, self.models.before, self.models.after
         sides = [self._placed(before), self._placed(before, True), self._placed(after)]
         yield from wrong_declarations(terms, sides[0] + sides[1], sides[2])
         empty = [b.roots(row) for b, head, row in after.inferred if not b.iterates(terms, head)]
@@ -114,7 +115,7 @@ class Replay:
         """Nodes of the rewrite without a step that they cannot fail, and without a twin: the same
         operator on equal operands, which runs at least as often in the original."""
         twins = dict[object, list[Guards]]()
-        terms, before, after = self.terms, self.models.before.execution, self.models.after.execution
+        terms, before, after = self.terms, self.models.before, self.models.after
         closure = self._closures()
         for application, is_short in product(before.log, (False, True)):
             guards = self._guards(before, application.guards, is_short)
@@ -213,7 +214,7 @@ def wrong_declarations(terms: Terms, before: list[_Placed], after: list[_Placed]
 
 
 def below(terms: Terms, roots: Iterable[int], sides: Iterable[list[_Placed]]) -> Iterator[set[Any]]:
-    """Declared sizes by model of all terms that some are made of."""
+    """Sizes in numbers that each model declares of all terms below some."""
     reach, stack = {ABSENT}, list(roots)
     while stack:
         at = stack.pop()
@@ -221,8 +222,9 @@ def below(terms: Terms, roots: Iterable[int], sides: Iterable[list[_Placed]]) ->
             reach.add(at)
             stack += terms.nodes[at].args
     for side in sides:
-        rows = [(e.term, numbers_of(e.type_), around) for e, around in side if e.term in reach]
-        yield {row for row in rows if row[1]}
+        rows = [(e.term, fact_of(e.type_).shape or (), at) for e, at in side if e.term in reach]
+        plain = [tuple([n if isinstance(n, int) else None for n in row[1]]) for row in rows]
+        yield {(row[0], n, row[2]) for row, n in zip(rows, plain, strict=True) if {*n} - {None}}
 
 
 def _type(type_: onnx.TypeProto) -> bytes:

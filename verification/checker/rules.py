@@ -15,10 +15,10 @@ import onnx
 from ...ir import Array
 from ...reference.rounding import Function, exact, function_of, rows_of
 from . import movement, scans
-from .execution import BRANCHES, Execution
+from .execution import Execution
 from .folding import MOVING, computed, rounds
-from .inference import broadcast, fact_of_output
-from .meaning import FIRST, head_of
+from .inference import REDUCED, broadcast, fact_of_output
+from .meaning import BRANCHES, FIRST, head_of
 from .polynomials import Dim, add, divide, is_at_least, multiply
 from .rows import ROWS, Kind, apply, derive_row, integers, is_filled
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
@@ -81,7 +81,6 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
 
 _rule("known-variables", "Loop", kind="spelling")(scans.known_variables)
 _rule("row-alone", "Loop", kind="weaker")(scans.row_alone)
-_rule("scan-as-loop", "Scan", kind="value")(scans.scan_as_loop)
 _rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
 _rule("states", "Loop", kind="value")(scans.states)
 _rule("first-hit", "Loop", kind="weaker")(scans.first_hit)
@@ -190,8 +189,7 @@ _MOVED: dict[str, tuple[int, list[str]]] = {
     "Slice": (10, ["starts", "ends", "axes"]),
     "Split": (18, ["split"]),
 }
-_REDUCED = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare"]
-_MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in _REDUCED}
+_MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in REDUCED - {"Sum"}}
 # First version with attributes as inputs, and the attributes in the order of these inputs.
 _REDUCTIONS = [name for name in _MOVED if name.startswith("Reduce")]
 
@@ -421,7 +419,7 @@ _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
 }
 
 
-_TOTAL = "Identity", "If", "PRelu", "Shape", "Size", "declared"
+_TOTAL = "Identity", "If", "PRelu", "Shape", "Size"
 
 
 @_rule("total", *movement.SINGLE, *_TESTS, *_TOTAL, *scans.ALONG, kind="safe")
@@ -432,10 +430,6 @@ def total(terms: Terms, node: Node, fact: Fact) -> int | None:
     kinds, numbers = {each.elem_type for each in facts}, _axes(terms, node)
     if name in ("Identity", "If", "Shape", "Size") or (name == "Unsqueeze" and numbers == [0]):
         fits = name != "If" or facts[0] == Fact(onnx.TensorProto.BOOL, ())
-    elif name == "declared":
-        pairs = zip(node.head.key, (*shapes, ())[0], strict=False)
-        fits = [*map(len, shapes)] == [len(node.head.key)]
-        fits &= all(a in (None, b) for a, b in pairs)
     # Type 0 is unknown, and 8 are texts, on which arithmetic fails.
     elif len(shapes) < len(facts) or kinds & {0, 8} or (node.head.version < FIRST and facts[1:]):
         fits = False

@@ -3,8 +3,8 @@
 # y in Loop (n, true, h) { s = Tanh (h + x[i]), y = s * c }     Mul (s in Loop (...) { ... }, c)
 # Loop (3, true, x) { s = Tanh (s) }                            Tanh (Tanh (Tanh (x)))
 
-# A Scan is a Loop first. A step moves one operator of a row out of the body, or all that needs no
-# state. The sizes of an empty result are those that the body declares.
+# A step moves one operator of a row out of the body, or all that needs no state. The sizes of an
+# empty result are those that the body declares.
 #
 # A body is terms over variables. An iteration has values in their place, and what follows from
 # constants is computed on the way, since the condition of a Loop and the branches of an If may.
@@ -15,17 +15,16 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from .execution import BRANCHES
 from .folding import fold, is_real, rounds
 from .inference import common, fact_of_output
-from .meaning import head_of
+from .meaning import BRANCHES
 from .movement import SINGLE, in_rows
 from .polynomials import Dim, multiply
 from .rows import apply, build, integers
 from .sizes import sizes_in
 from .terms import ABSENT, COMMUTATIVE, UNKNOWN, Args, Fact, Head, Node, Parts, Terms, names, parts
 
-_LAYOUT, _LISTS = ("axes", "directions"), names("SequenceConstruct SequenceEmpty SequenceInsert")
+_LISTS = names("SequenceConstruct SequenceEmpty SequenceInsert")
 # Operators on the rows of the first axis, each on its own.
 BATCHED = names("AveragePool Conv ConvTranspose GlobalAveragePool GlobalMaxPool MaxPool")
 # Operands that number axes.
@@ -62,59 +61,12 @@ def rows_of_any_size(terms: Terms, term: int) -> list[int]:
     return [terms.find(r) for r, s in zip(rows, shapes, strict=True) if s is None or None in s]
 
 
-def scan_as_loop(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Take a Scan as the Loop that reads the rows of its inputs; a SequenceMap is one of lists."""
-    loop, head, count, level = parts(node), node.head, states_of(node), level_of(terms, node)
-    inputs, place, width = loop.operands[count:], node.output - count, len(loop.outputs)
-    if head.name == "SequenceMap":
-        sources = [_rows_of_list(terms, each) or (ABSENT, ABSENT) for each in inputs]
-        is_all = all(any(terms.operators(start, "SequenceEmpty")) for start, _ in sources)
-        inputs = tuple([each for _, each in sources]) if is_all else ()
-    axes, flags = (head.integers(f"scan_input_{n}") or [0] * len(inputs) for n in _LAYOUT)
-    lists = [head.integers(f"scan_output_{n}") or [0] * width for n in _LAYOUT]
-    axis, is_back = (each[place] if place >= 0 else 0 for each in lists)
-    inputs = tuple([_moved_axis(terms, x, k, 0) for x, k in zip(inputs, axes, strict=True)])
-    sizes = [(terms.fact(each).shape or ())[:1] for each in inputs]
-    row = terms.fact((loop.outputs[node.output :] or (ABSENT,))[0])
-    # Scan 8 has another batch of rows; scan inputs of different lengths fail at run time.
-    is_odd = head.version < 9 or len({*sizes}) != 1 or not sizes[0] or min(axis, *axes) < 0
-    if is_odd or node.output >= width or axis > len(row.shape or ()):
-        return None
-    size = apply(terms, "Gather", apply(terms, "Shape", inputs[0]), integers(terms, 0))
-    scalars = [(k, Fact(kind, ()), "") for k, kind in enumerate((_INT64, _BOOL))]
-    variables = [terms.add(Head("variable", key=(level, *k)), fact=k[1]) for k in scalars]
-    variables += [_variable(terms, v, k + 2) for k, v in enumerate(loop.variables[:count])]
-    ends = [integers(terms, [n]) for n in (-1, -(1 << 63), 0, -1)]
-    rows = zip(inputs, flags, strict=True)
-    turned = [apply(terms, "Slice", x, *ends) if is_turned else x for x, is_turned in rows]
-    values = [*variables[2:], *[apply(terms, "Gather", x, variables[0], axis=0) for x in turned]]
-    # Draws are told apart by a number that counts the same iterations.
-    free = [v for end in loop.outputs for v in terms.unbound(end, level)]
-    draws = {v: v for v in free if terms.nodes[v].head.key[1:2] == ("iteration",)}
-    inside = dict(zip(loop.variables, values, strict=True)) | draws
-    built = values_in(terms, loop, loop.outputs, inside)
-    if built is None:
-        return None
-    true = terms.constant(np.array(True))
-    outputs, own, empty = (true, *built), terms.add(*node[:2], fact, node.output), head.key[-1][4:]
-    inner = fact if not axis else row._replace(shape=(sizes[0][0], *(row.shape or ())))
-    if head.name == "SequenceMap":
-        facts = [terms.outside(terms.fact(each), level) for each in built]
-        elem_type, shape = facts[node.output]
-        if shape is None or None in shape:
-            return None
-        inner, empty = Fact(elem_type, (*sizes[0], *shape)), tuple([each.shape for each in facts])
-    mark = "Loop body", len(variables), len(variables), len(outputs), *empty
-    head = head_of("Loop", "", 11, (), head.outputs)._replace(key=(mark,))
-    args = size, true, *loop.operands[:count]
-    args = (*args, *variables, *outputs)
-    derived = terms.add(head, args, terms.outside(inner, level), node.output)
-    terms.implied += [(own, derived, ABSENT), (derived, own, ABSENT)]
-    derived = apply(terms, "Slice", derived, *ends) if is_back else derived
-    return _moved_axis(terms, derived, 0, axis)
+def turned(terms: Terms, term: int) -> int:
+    """Term with the rows of the first axis backwards."""
+    return apply(terms, "Slice", term, *[integers(terms, [n]) for n in (-1, -(1 << 63), 0, -1)])
 
 
-def _moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
+def moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
     """Term with an axis in another place; the term itself where no axes are known."""
     order = [*range(len(terms.fact(term).shape or ()))]
     order[end:end] = [order.pop(start)] if 0 <= start < len(order) else []
@@ -207,10 +159,10 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
     head, at, lines = node.head, node.args[0], list[int | None]()
     axis, is_new = head.integer("axis"), bool(head.integer("new_axis"))
     while at != ABSENT and len(lines) <= MOST:
-        own = _rows_of_list(terms, at)
+        own = rows_of_list(terms, at)
         (each,) = [*terms.operators(at, *_LISTS), None][:1]
         if own is not None and head.name != "SequenceAt":
-            at, moved = own[0], _moved_axis(terms, own[1], 0, axis)
+            at, moved = own[0], moved_axis(terms, own[1], 0, axis)
             lines.append(moved if is_new else _joined(terms, moved, axis))
             continue
         is_whole = own is not None and not lines and any(terms.operators(own[0], "SequenceEmpty"))
@@ -231,14 +183,12 @@ def elements_of_list(terms: Terms, node: Node, fact: Fact) -> int | None:
     return apply(terms, "Concat", *whole, axis=axis) if whole[1:] else whole[0]
 
 
-def _rows_of_list(terms: Terms, term: int) -> tuple[int, int] | None:
+def rows_of_list(terms: Terms, term: int) -> tuple[int, int] | None:
     """List, empty but in a loop, and the rows that are added to it."""
     for node in [terms.nodes[member] for member in terms.members(term)]:
         rows, axis, name = None, node.head.integer("axis"), node.head.name
-        if name == "SequenceMap":
-            rows = scan_as_loop(terms, node, UNKNOWN)
         if name == "SplitToSequence" and 0 <= axis < len(terms.fact(node.args[0]).shape or ()):
-            rows, place = _moved_axis(terms, node.args[0], axis, 0), integers(terms, [axis + 1])
+            rows, place = moved_axis(terms, node.args[0], axis, 0), integers(terms, [axis + 1])
             rows = apply(terms, "Unsqueeze", rows, place) if node.head.integer("keepdims") else rows
             rows = None if node.args[1:] else rows
         if rows is not None:
@@ -435,7 +385,7 @@ def scattered_rows(terms: Terms, node: Node, fact: Fact) -> int | None:
     for head, args, *_ in terms.operators((*ends, ABSENT)[0], "ScatterElements", "ScatterND"):
         axis, is_line = head.integer("axis"), head.name == "ScatterElements"
         rows, start = _rows(terms, node, args[2], size) or ABSENT, loop.operands[number + 2]
-        every = _joined(terms, _moved_axis(terms, rows, 0, max(axis, 0)), axis) or ABSENT
+        every = _joined(terms, moved_axis(terms, rows, 0, max(axis, 0)), axis) or ABSENT
         is_plain = head.attribute("reduction", b"none") == b"none" and axis >= 0
         is_plain &= terms.find(args[0]) == terms.find(loop.variables[number + 2])
         forms = terms.operators(args[1], "Reshape", "Unsqueeze", "Expand")
@@ -477,7 +427,7 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
     for member in terms.members(row):
         source = source_of(terms, node, member)
         if source is not None:
-            return _moved_axis(terms, *source, 0)
+            return moved_axis(terms, *source, 0)
         other = _moved_out(terms, node, terms.nodes[member], whole)
         derived = derived if other is None else other
         if derived is not None and terms.find(derived) != own:
@@ -656,7 +606,7 @@ class _Values:
             if head.name == "elements":
                 raise _Open
             return term
-        if not head.version and head.name != "declared":
+        if not head.version:
             raise _Open
         if head.name == "If":
             if (chosen := chosen_by(terms, head, args, node.output)) is not None:
@@ -725,8 +675,7 @@ def values_in(terms: Terms, loop: Parts, ends: Args, new: dict[int, int]) -> lis
 
 def states_of(node: Node) -> int:
     """Number of outputs of a body that are states, or the condition of a Loop."""
-    count, is_loop = len(parts(node).operands), node.head.name == "Loop"
-    return count - 1 if is_loop else count - node.head.integer("num_scan_inputs", count)
+    return len(parts(node).operands if node.head.name == "Loop" else parts(node).outputs) - 1
 
 
 def level_of(terms: Terms, node: Node) -> int:

@@ -20,6 +20,7 @@ Attributes = tuple[tuple[str, bytes], ...]
 # Argument that a node leaves out.
 ABSENT = -1
 MOST_TERMS = 1 << 20
+_LOOPS = ("Loop", "Scan", "SequenceMap")
 # Number of the term to which a size belongs.
 _TERM = re.compile(re.escape(OWN) + r"(\d+)\.")
 # Operators of two operands in any order, from opset 7 on; which of two NaNs is not compared.
@@ -361,7 +362,7 @@ class Terms:
     def variables(self, term: int) -> Args:
         """Variables of the body of a loop."""
         head = self.nodes[term].head if term != ABSENT else Head("")
-        is_loop = head.name in ("Loop", "Scan") and head.key is not None
+        is_loop = head.name in _LOOPS and head.key is not None
         return parts(self.nodes[term]).variables if is_loop else ()
 
     def learn(self, term: int, fact: Fact) -> None:

@@ -137,7 +137,7 @@ def test_maps_are_what_the_operators_do(seed):
     del proto.graph.output[0]
     names = [info.name for info in proto.graph.output]
     results = dict(zip(names, ReferenceEvaluator(proto).run(names, {"v0": source}), strict=True))
-    log, terms = replay.models.before.execution.log, replay.terms
+    log, terms = replay.models.before.log, replay.terms
     values = {terms.find(each.term): results[name] for each, name in zip(log, names, strict=True)}
     values[terms.find(0)] = source
     for application, name in zip(log, names, strict=True):
@@ -150,7 +150,7 @@ def test_most_chains_have_a_map():
     found = 0
     for seed in range(40):
         replay = moves_of(chain(random.Random(seed))[0])
-        last = replay.models.before.execution.log[-1].term
+        last = replay.models.before.log[-1].term
         is_source = replay.terms.find(last) == 0
         found += is_source or any(replay.terms.operators(last, "moved"))
     assert found >= 36

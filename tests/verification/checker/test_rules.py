@@ -101,7 +101,7 @@ p = Greater (s, f) u = Abs (x) v = Exp (x) g = Unsqueeze (p, o) q = Not (g) y = 
 y = Loop (t, c) <body = b (int64 i, bool d) => (bool e, float[1, 3] r) { e = Identity (d)
 j = Unsqueeze (i, o) k = Gather (x, j) r = MatMul (k, w) }> }
 + <int64[1] o = {1}> { k = Unsqueeze (x, o) y = MatMul (k, w) }
-# scan-as-loop
+# known-variables: a Scan is a Loop
 (float[2] x, float[t, 2] w)
 - { z, y = Scan (x, w) <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] u,
 float[2] r) { u = Add (s, e) r = Identity (u) v = Neg (u) }> }
