@@ -35,6 +35,7 @@ CODES = {
     "control flow left": exit_codes.EXIT_CONTROL_FLOW_LEFT,
     "not taken": exit_codes.EXIT_CONTROL_FLOW_LEFT,
     "other opset": exit_codes.EXIT_CONTROL_FLOW_LEFT,
+    exit_codes.NOT_REPLAYED: exit_codes.EXIT_NOT_REPLAYED,
     "": 0,
 }
 """The exit codes of problems, the worst first."""

@@ -18,8 +18,9 @@ from ..verification.runs.verdict import Verdict
 from .target_checks import lacking, listed
 
 Problem = Literal[
-    "", "control flow left", "other opset", "not taken", "outputs differ", "not verified"
-]
+    "", "control flow left", "other opset", "not taken", "outputs differ", "not verified",
+    "proved, not replayed",
+]  # fmt: skip
 _MOST_NAMED = 3
 """Limit of constructs that a reason names."""
 
@@ -145,6 +146,8 @@ def _judged(verdict: Verdict, options: VerifyOptions) -> PolicyResult:
     if not verdict.equal or (options.prove and not verdict.proved):
         return PolicyResult("outputs", "not verified", verdict.reason)
     proof = verdict.proof if verdict.proved else None
+    if proof is not None and proof.unreplayed:
+        return PolicyResult("outputs", "proved, not replayed", proof.unreplayed)
     return PolicyResult("outputs", reason="equal on samples" if proof is None else proof.word)
 
 

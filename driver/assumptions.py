@@ -7,6 +7,7 @@ import onnx
 
 from ..analysis.iterations.constructs import control_flow
 from ..analysis.iterations.trip_count import always_holds
+from ..facts.named_dimensions import is_size
 from ..ir import Error, Model, Node, Operator, Value, instead
 from ..ops.builder import Builder
 from ..records import record
@@ -92,8 +93,7 @@ class Assumptions:
         """Return the Loops with an assumed maximum, by path."""
         loops = _constructs(model, "Loop", self.maxima)
         for path, most in self.maxima.items():
-            # True is an int for Python.
-            if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0:
+            if not is_size(most):
                 raise AssumptionError(f"Loop '{path}': {most!r} is not a number of iterations")
         return loops
 

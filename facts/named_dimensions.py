@@ -82,9 +82,9 @@ def _check_sizes(sizes: Any) -> None:
 
 
 def is_size(size: Any) -> bool:
-    """Test for a whole number that a dimension may have."""
+    """Test for a whole number that a dimension of a file may have."""
     whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
-    return whole and bool(size >= 0)
+    return whole and bool(0 <= size < 1 << 63)
 
 
 def _with_sizes(

@@ -99,7 +99,7 @@ def require_kinds(arguments: Mapping[str, Any], annotations: Mapping[str, str]) 
         value = arguments.get(name)
         is_default = value is None and (annotation.endswith("None") or name not in arguments)
         if fits is not None and not (is_default or fits(value)):
-            raise KindError(f"{name} must be {words}, not {_short(value)}")
+            raise KindError(f"{name} must be {words}, not {short(value)}")
 
 
 def paths(name: str, values: Iterable[Any]) -> set[Path]:
@@ -113,10 +113,11 @@ def paths(name: str, values: Iterable[Any]) -> set[Path]:
             raise TypeError(values)
         return {Path(each) for each in values}
     except TypeError as error:
-        raise KindError(f"{name} must be a list of paths, not {_short(values)}") from error
+        raise KindError(f"{name} must be a list of paths, not {short(values)}") from error
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Return a value as a line for a message, cut if long."""
     return " ".join(reprlib.repr(value).split())
 
 

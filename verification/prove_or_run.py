@@ -393,14 +393,20 @@ def proved_text(proof: Proof) -> str:
     return f"proved{notion.get(proof.equality or '', '')} {proof.scope}"
 
 
-def _require_inputs(model: ModelSource, *tables: Mapping[str, Any] | None) -> None:
-    """Require that names of bound inputs and of shapes are inputs of the original."""
-    names = [name for table in tables for name in table or ()]
+def _require_inputs(
+    model: ModelSource, bound: Mapping[str, Any] | None, shapes: Shapes | None
+) -> None:
+    """Require that bound inputs and shapes are about inputs of the original, and fit them."""
+    names = {**(bound or {}), **(shapes or {})}
     if names:
+        from .runs.sample_shapes import sized
+
         inputs = {info.name: info for info in to_proto(model).graph.input}
         for name in names:
             if name not in inputs:
                 raise BindingError(no_input(name, inputs))
+        for name, dims in (shapes or {}).items():
+            sized(name, inputs[name].type, dims)
 
 
 def with_sample_shapes(

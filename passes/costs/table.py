@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...ir.io.toml_text import parse_toml
+from ...ir.kinds import short
 from ...ir.lazy import lazy_property
 from ...records import record
 from ..base import PassOptionError
@@ -118,7 +119,7 @@ def cost_table(costs: Costs) -> CostTable | None:
     if not os.path.isfile(path):  # Path.is_file raises where a name is too long
         names = ", ".join(sorted(each.stem for each in _SHIPPED.glob("*.toml")))
         raise PassOptionError(
-            f"costs: there is no table '{costs}'; it is none, {names}, or a file"
+            f"costs: there is no table {short(costs)}; it is none, {names}, or a file"
             " that straightline calibrate wrote (NAME.toml)"
         )
     return _read(path, costs)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...ir import instead, nearest
-from ...ir.kinds import takes
+from ...ir.kinds import short, takes
 from ...options.table import KEYWORDS
 from ..base import Pass, PassOptionError
 from ..costs.goal import GoalName
@@ -365,12 +365,12 @@ def _code_only(kind: type[Pass]) -> frozenset[str]:
 def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
     choices = typing.get_args(type_)
     if getattr(value, "ndim", 0):  # an array has no truth value
-        raise PassOptionError(f"{kind.name}: {name} cannot be {value!r}")
+        raise PassOptionError(f"{kind.name}: {name} cannot be {short(value)}")
     if typing.get_origin(type_) is typing.Literal:
         if value in choices:
             return value
         offered = instead(str(value), choices, are="it is one of")
-        raise PassOptionError(f"{kind.name}: {name} cannot be '{value}'; {offered}")
+        raise PassOptionError(f"{kind.name}: {name} cannot be {short(value)}; {offered}")
     if type(None) in choices and value in (None, "none"):
         return None
     if type_ is str:
@@ -380,11 +380,13 @@ def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
     if type_ is bool or bool in choices:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
-        raise PassOptionError(f"{kind.name}: {name} must be true or false, not '{value}'")
+        raise PassOptionError(f"{kind.name}: {name} must be true or false, not {short(value)}")
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise PassOptionError(f"{kind.name}: {name} must be a number, not '{value}'") from error
+        raise PassOptionError(
+            f"{kind.name}: {name} must be a number, not {short(value)}"
+        ) from error
     if isinstance(value, float) and number != value:
         raise PassOptionError(f"{kind.name}: {name} must be a whole number, not {value}")
     if number < 0:
@@ -395,5 +397,7 @@ def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
 def _float(kind: type[Pass], name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
-        raise PassOptionError(f"{kind.name}: {name} must be a number, not '{value}'") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PassOptionError(
+            f"{kind.name}: {name} must be a number, not {short(value)}"
+        ) from error

@@ -41,7 +41,7 @@ def operator_kernel(node: onnx.NodeProto, opset_imports: Mapping[str, int]) -> K
     """
     opsets = {normal_domain(domain): version for domain, version in opset_imports.items()}
     plain = None if normal_domain(node.domain) else _PLAIN.get(node.op_type)
-    refers = any(a.ref_attr_name for a in node.attribute)
+    refers = any(a.ref_attr_name or not a.type for a in node.attribute)
     if plain is None or opsets.get("", 0) < _FIRST or refers or len(node.output) != 1:
         return _kernel_of_onnx(node, opsets)
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}

@@ -89,6 +89,7 @@ def test_an_input_beyond_it_is_found_and_told():
     (COUNTED, {"z": 3}, "the model has no Loop 'z'; it has 'y'"),
     (COUNTED, {"y": -1}, "Loop 'y': -1 is not a number of iterations"),
     (COUNTED, {"y": True}, "True is not a number of iterations"),
+    (COUNTED, {"y": 2**63}, "9223372036854775808 is not a number of iterations"),
     (COUNTED, {"y": 2.0}, "2.0 is not a number of iterations"),
     (HEAD.replace("17", "8") + COUNTED, {"y": 3}, "convert to opset 9 first"),
     (steered("n, ", "int64 n,"), {"y": 3}, "it has no initial condition but its body"),

@@ -34,6 +34,7 @@ def test_named_dimensions_become_shapes(shapes, sizes, found):
     ({}, {"T": ">=-1"}, "not '>=-1'"),
     ({}, {"T": -1}, "such as '>=1', not -1"),
     ({}, {"T": True}, "not True"),
+    ({}, {"T": 2**63}, "not 9223372036854775808"),
 )
 def test_dimensions_that_do_not_fit(shapes, sizes, words):
     inputs = sl.ir.parse(HEADER + NAMED).graph.inputs

@@ -84,10 +84,16 @@ def test_sizes_of_the_inputs_of_a_search(how):
         sl.prove(model(LOOP), model(TWICE), dims={"M": 5})
 
 
-@pytest.mark.parametrize("names", [{"bound": {"z": 1}}, {"shapes": {"z": (1,)}}])
-def test_a_wrong_name_of_an_input(names):
+@table(
+    ({"bound": {"z": 1}}, "the model has no input 'z'; it has 'x'"),
+    ({"shapes": {"z": (1,)}}, "the model has no input 'z'; it has 'x'"),
+    ({"shapes": {"x": ("q",)}}, "'q' is not a dimension"),
+    ({"shapes": {"x": 5}}, "a shape of 'x' has dimensions such as"),
+    ({"shapes": {"x": (1, 2)}}, "input 'x' has rank 1, not 2"),
+)
+def test_unfit_inputs(names, message):
     for call in (sl.prove, sl.verify):
-        with pytest.raises(sl.BindingError, match="the model has no input 'z'; it has 'x'"):
+        with pytest.raises(sl.BindingError, match=message):
             call(model(LOOP), model(TWICE), **names)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from ...facts.named_dimensions import Minima, with_sizes
+from ...facts.named_dimensions import Minima, is_size, with_sizes
 from ...ir import instead
 from ...ir.errors import BindingError
 from ...ir.option_names import by
@@ -16,7 +16,6 @@ from ...runtimes.feeds import FeedError
 from ...runtimes.session import Feeds
 
 SampleShapes = Mapping[str, Sequence[int | None]]
-_WHOLE = int, np.integer
 
 
 class SampleShapeError(BindingError):
@@ -38,7 +37,7 @@ def narrow_signature(before: Signature, after: Signature, shapes: SampleShapes |
     require_drawn(before, shapes or {})
     for name, dims in (shapes or {}).items():
         if name in inputs:
-            inputs[name] = _sized(name, inputs[name], dims)
+            inputs[name] = sized(name, inputs[name], dims)
     return replace(after, inputs=inputs)
 
 
@@ -71,7 +70,7 @@ def require_drawn(
             raise SampleShapeError(f"no input '{name}' is drawn; {choices}")
         if name in bound:
             raise SampleShapeError(f"input '{name}' is set; no values are drawn for it")
-        _sized(name, signature.inputs[name], dims)
+        sized(name, signature.inputs[name], dims)
 
 
 def require_minima(signature: Signature, feeds: Sequence[Feeds], minima: Minima) -> None:
@@ -89,11 +88,16 @@ def require_minima(signature: Signature, feeds: Sequence[Feeds], minima: Minima)
                 raise FeedError(f"input '{name}' has {size} for {dim}, but {least}")
 
 
-def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
+def sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
+    """Return the type of an input with the sizes of a shape that a caller passes.
+
+    Raises:
+        SampleShapeError: the shape is none, or contradicts the type.
+    """
     if not declared.HasField("tensor_type"):
         raise SampleShapeError(f"input '{name}' is not a tensor; it has no shape to draw")
-    if isinstance(dims, str) or not isinstance(dims, Sequence | np.ndarray):
-        raise SampleShapeError(f"the samples of '{name}' have dimensions such as (1, 512)")
+    if isinstance(dims, str | bytes) or not isinstance(dims, Sequence | np.ndarray):
+        raise SampleShapeError(f"a shape of '{name}' has dimensions such as (1, 512)")
     old = dims_of(declared.tensor_type)
     if old is not None and len(old) != len(dims):
         raise SampleShapeError(f"input '{name}' has rank {len(old)}, not {len(dims)}")
@@ -101,7 +105,7 @@ def _sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
         length = None if old is None else old[axis]
         if size is None:
             continue
-        if not isinstance(size, _WHOLE) or isinstance(size, bool) or size < 0:
+        if not is_size(size):
             raise SampleShapeError(f"input '{name}': {size!r} is not a dimension")
         if isinstance(length, int) and length != size:
             raise SampleShapeError(f"input '{name}': dimension {axis} is {length}, not {size}")

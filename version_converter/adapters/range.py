@@ -5,13 +5,12 @@
 
     y = Range (start, limit, delta)
 ->  (opset 11 to 10, of integers)
-    count = Cast <to = INT64> (Max ((limit - start) / delta rounded up, 0))
+    count = Cast <to = INT64> (Relu ((limit - start) / delta rounded up))
     y = Cast (start + [0, 1, ... count - 1] * delta)
 """
 
 from collections.abc import Sequence
 
-import numpy as np
 import onnx
 
 from ...ir import Graph, Value
@@ -53,8 +52,8 @@ def _count(draft: NodeDraft, limit: Value, start: Value, delta: Value) -> Value:
     if draft.elem_type() != _T.FLOAT:
         parts = [draft.cast(value, _T.DOUBLE) for value in parts]
     steps = draft.emit("Ceil", [draft.emit("Div", parts, "parts")], "steps")
-    zero = draft.const(np.array(0.0), "zero")
-    return draft.emit("Cast", [draft.emit("Max", [steps, zero], "least")], "count", to=_T.INT64)
+    # Max of doubles has no kernel in onnxruntime below opset 8.
+    return draft.emit("Cast", [draft.emit("Relu", [steps], "least")], "count", to=_T.INT64)
 
 
 def _added_up(draft: NodeDraft, count: Value, start: Value, delta: Value) -> Value:

@@ -100,6 +100,17 @@ def test_internal_parameters_are_no_options():
     assert str(InlineFunctions()) == "inline-functions"
 
 
+@table(
+    ({"max_trips": ["a\nb" * 999]}, "max_trips must be a number, not ['a"),
+    ({"keep_nan": {1}}, "keep_nan must be true or false, not {1}"),
+    ({"optimize_for": 10**999}, "optimize_for cannot be 10000"),
+)
+def test_an_unfit_value_is_one_short_line(options, message):
+    with pytest.raises(PassOptionError, match=re.escape(message)) as caught:
+        parse_pipeline("accelerate", **options)
+    assert len(str(caught.value)) < 200 and "\n" not in str(caught.value)
+
+
 def test_a_value_may_hold_an_equals_sign():
     with pytest.raises(
         PassOptionError, match="absent_cond cannot be 'keep=it'; did you mean 'keep'"

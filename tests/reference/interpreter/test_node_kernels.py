@@ -133,6 +133,9 @@ def test_before_opset_13_and_with_a_second_output_onnx_judges(monkeypatch):
     node = parser.parse_node("y = Squeeze <axes = [0]> (a)")
     assert not same(node, 11, [X[:1]], monkeypatch)
     assert not same(parser.parse_node("y, z = Neg (a)"), 18, [X], monkeypatch)
+    node = parser.parse_node("y = Constant ()")
+    node.attribute.add(name="value")  # of no kind
+    assert not same(node, 18, [], monkeypatch)
 
 
 def test_a_rewrite_that_folds_sizes_leaves_onnx_reference_unimported():
