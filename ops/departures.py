@@ -9,6 +9,7 @@ known do not exclude a departure.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ import onnx
 from ..facts.fact import Shape
 from ..facts.magnitudes import FAR_ENDS, MOST_ELEMENTS
 from ..facts.types import INTEGER_BITS
-from ..ir import Node, normal_domain
+from ..ir import Node, load, normal_domain
 from ..records import record
 from .operand_view import (
     Application,
@@ -273,6 +274,12 @@ def is_all_zero(application: Application) -> bool:
     return array is None or not array.any()
 
 
+def rounds_doubles(application: Application) -> bool:
+    """Test for a bias of doubles."""
+    has_bias = application.attribute("bias", 0.0) != 0
+    return has_bias and application.elem_type() == _T.DOUBLE
+
+
 def gathers_texts(application: Application) -> bool:
     """Test for parts of several texts."""
     shape, axis = application.shape(0), application.attribute("axis", 0)
@@ -355,6 +362,14 @@ def on_arrays(node: Node, arrays: Sequence[Any]) -> Departure | None:
         return None
     operands = [ArrayOperand(a) if isinstance(a, np.ndarray) else None for a in arrays]
     return departure(_application(node, operands))
+
+
+def in_message(message: onnx.ModelProto) -> Counter[str]:
+    """The number of nodes by row by which more than signs of zeros change."""
+    types = ElementTypes()
+    nodes = (node for graph in load(message).graphs() for node in graph.nodes())
+    rows = [other_numbers(node, types) for node in nodes]
+    return Counter(row.name for row in rows if row is not None)
 
 
 def table() -> tuple[Departure, ...]:
@@ -477,6 +492,14 @@ _TABLE = (
         "rows of texts are copied",
         "the first text of each row is copied, and the others are empty",
         "onnxruntime's {} copied all texts of a row",
+    ),
+    Departure(
+        "rounded-doubles",
+        ("Shrink",),
+        rounds_doubles,
+        "doubles and a bias are added as doubles",
+        "their sum is rounded to a float",
+        "onnxruntime's {} computed doubles",
     ),
     Departure(
         "negative-classes",

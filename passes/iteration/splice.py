@@ -13,6 +13,7 @@ from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...ir import Fold, Graph, Node, Template, Value
 from ...ops.builder import Builder
+from ..utils.legality import is_copied
 from .batched_inputs import Feeding
 from .loop_view import LoopView, add_choice, declaration
 
@@ -145,7 +146,9 @@ def own_output(value: Value, others: Sequence[Value], emit: Builder) -> Value:
 
     onnxruntime returns zeros for one of two outputs that are one value.
     """
-    if value.producer is not None and value.graph is emit.graph and value not in others:
+    own = value.graph is emit.graph and value not in others
+    # Opset 13 has sequences as states, but no Identity of them.
+    if own and (value.producer is not None or not is_copied(value.type, emit.opset)):
         return value
     return emit.add("Identity", [value], value.name)
 

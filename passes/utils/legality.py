@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+import onnx
+
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.fact import is_settled
 from ...facts.obstacle import Obstacle, require_none
@@ -119,8 +121,13 @@ def has_identity(graph: Graph, output: Value) -> bool:
     """Test for an Identity of the opset that copies an output of the graph."""
     infos = [i for v, i in zip(graph.outputs, graph.output_infos, strict=True) if v is output]
     types = [output.type, *(info.type for info in infos if info.HasField("type"))]
-    kinds = [None if type_ is None else type_.WhichOneof("value") for type_ in types]
-    return graph.root.opset() >= max(_IDENTITIES.get(kind, 1 << 30) for kind in kinds)
+    return all(is_copied(type_, graph.root.opset()) for type_ in types)
+
+
+def is_copied(type_: onnx.TypeProto | None, opset: int) -> bool:
+    """Test for an Identity of an opset that copies values of a type."""
+    kind = None if type_ is None else type_.WhichOneof("value")
+    return opset >= _IDENTITIES.get(kind, 1 << 30)
 
 
 def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[str] = ()) -> None:

@@ -6,18 +6,22 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops._quant_utils import reshape_input
 from onnx.reference.ops.op_cum_sum import CumSum as _CumSum
 from onnx.reference.ops.op_div import Div as _Div
 from onnx.reference.ops.op_gemm import Gemm_7 as _Gemm
 from onnx.reference.ops.op_mod import Mod as _Mod
 from onnx.reference.ops.op_pow import Pow as _Pow
+from onnx.reference.ops.op_quantize_linear import QuantizeLinear_25 as _QuantizeLinear
 from onnx.reference.ops.op_random_uniform_like import RandomUniformLike as _RandomUniformLike
 
 from ..bodies import Array
 from ..errors import EvaluationError
 from .normalizing import broadcasts_to
 
+_UINT8 = 2
 _COUNTS_FROM_THE_BACK = 11
 """Opset from which OneHot takes negative indices."""
 
@@ -267,6 +271,36 @@ class CumSum(_CumSum):
         return (np.add(sums, np.zeros((), sums.dtype)) if exclusive else sums,)
 
 
+class QuantizeLinear(_QuantizeLinear):
+    """QuantizeLinear, any version: numbers beyond 32 bits saturate like others, where
+    onnx.reference wraps; of NaN it is the least number."""
+
+    def _run(  # type: ignore[override]
+        self,
+        x: Array,
+        scale: Array,
+        zero_point: Array | None = None,
+        *,
+        axis: int = 1,
+        saturate: bool = True,
+        block_size: int = 0,
+        output_dtype: Any = None,
+        precision: Any = None,
+    ) -> Any:
+        own = tensor_dtype_to_np_dtype(output_dtype or _UINT8)
+        own = own if zero_point is None else zero_point.dtype
+        if "int" not in own.name:
+            options = axis, saturate, block_size, output_dtype, precision
+            return super(_QuantizeLinear, self)._run(x, scale, zero_point, *options)
+        if precision:
+            x, scale = (one.astype(tensor_dtype_to_np_dtype(precision)) for one in (x, scale))
+        total = np.rint(x / reshape_input(scale, x.shape, axis, block_size)).astype(np.float64)
+        if zero_point is not None:
+            total += reshape_input(zero_point, x.shape, axis, block_size).astype(np.float64)
+        limits: Any = ml_dtypes.iinfo(own)  # type: ignore[no-untyped-call]
+        return (np.clip(np.nan_to_num(total, nan=-np.inf), limits.min, limits.max).astype(own),)
+
+
 CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
@@ -287,4 +321,5 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     GatherND,
     GatherElements,
     CumSum,
+    QuantizeLinear,
 )

@@ -182,6 +182,10 @@ EXAMPLES = {
          {"x": ("object", [["a", "b"], ["c", "d"]]), "i": ("int64", [1])}, [[["c", "d"]]],
          [[["c", ""]]]),
     ),
+    "rounded-doubles": (
+        Example("g (double[1] x) => (double[1] y) { y = Shrink <bias = 0.3, lambd = 0.5> (x) }",
+         {"x": ("float64", [2])}, [[2 - float(np.float32(0.3))]], [[np.float32(1.7)]]),
+    ),
     "negative-classes": tuple(
         Example(
             "g (int64[3] i) => (float[3, 2] y) <int64 d = {2}, float[2] v = {5, 6}>"

@@ -13,6 +13,7 @@ import onnx
 from ...facts.named_dimensions import Minima
 from ...ir.lazy import lazy_property
 from ...ir.option_names import by
+from ...ops.departures import in_message
 from ...records import record
 from ...reference.signature import (
     Signature,
@@ -102,6 +103,12 @@ class Pair:
         """
         before, after = (unfixed_operators(source.proto) for source in (self.before, self.after))
         return any(after[op_type] != count for op_type, count in before.items())
+
+    @lazy_property
+    def departs(self) -> bool:
+        """True if onnxruntime departs from the specification at more nodes of the original."""
+        counts = [in_message(source.proto) for source in (self.before, self.after)]
+        return counts[0] > counts[1]
 
     @lazy_property
     def draws_otherwise(self) -> bool:
@@ -595,11 +602,11 @@ class Trial:
         self, accepted: Accepted, outputs: Sequence[Any], parts: list[Difference]
     ) -> list[Difference] | None:
         """Keep differences that another runtime confirms. Kernels differ in special cases, such as
-        an infinity at an absent bound or a NaN in a TopK. Returns None for a drawn input that the
-        other one refuses."""
+        an infinity at an absent bound or a NaN in a TopK, and where onnxruntime departs from the
+        specification. Returns None for a drawn input that the other one refuses."""
         if self._other is None:
             return parts
-        if not accepted.adversarial:
+        if not (accepted.adversarial or self._pair.departs):
             return None if self._is_refused(accepted) else parts
         worker = self._other()
         judge = Trial(worker, self._pair, self._tolerance)

@@ -1,8 +1,10 @@
 """Bodies of new Loops and Scans: each output is made by a node of its own."""
 
+import onnx
 from harness import as_model
 from straightline import ir
 from straightline.passes.iteration.splice import all_labels, clean, set_own_outputs
+from tables import table
 
 TEXT = """g (float[N, 3] x, float[3] w) => (float[N, 3] y, float[N, 3] z) {
     y, z = Scan <num_scan_inputs = 1, body = b (float[3] e) => (float[3] r, float[3] q)
@@ -51,3 +53,15 @@ def test_outputs_that_are_omitted_have_labels():
     model = ir.load(as_model(text))
     node = next(iter(model.graph.nodes()))
     assert all_labels(node, node.body("body").outputs, "_scan") == ["r", "z_scan"]
+
+
+@table((13, []), (14, ["Identity"]))
+def test_a_sequence_stays_the_output_where_no_identity_takes_it(opset, nodes):
+    header = f'<ir_version: 8, opset_import: ["" : {opset}]> '
+    text = """g (int64 n, seq(float) s) => (seq(float) y) <bool go = {1}> { y = Loop (n, go, s)
+        <body = b (int64 i, bool c, seq(float) t) => (bool c, seq(float) t) {}> }"""
+    model = ir.load(as_model(header + text))
+    graph = next(iter(model.graph.nodes())).body("body")
+    set_own_outputs(graph, graph.outputs, graph.output_infos, first=1)
+    assert [node.op_type for node in graph.nodes()] == nodes
+    onnx.checker.check_model(ir.to_proto(model), full_check=True)

@@ -205,3 +205,11 @@ def test_a_sum_of_what_comes_before_begins_with_zero(row, reverse, exclusive):
     model, feeds = one_node("CumSum", [array, np.array(1)], 14, **flags)
     (found,), (ours,) = assert_as_onnxruntime(model, feeds), onnxruntime_outputs(model, feeds)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(ours))
+
+
+@pytest.mark.parametrize("opset", [10, 19, 25])
+@pytest.mark.parametrize("zero", [np.array(3, np.uint8), np.array(-128, np.int8)])
+def test_numbers_beyond_32_bits_saturate(zero, opset):
+    operands = [np.float32([INF, -INF, 3e9, -3e9, 0.5, 1.5, 300]), np.array(1, np.float32)]
+    assert_as_onnxruntime(*one_node("QuantizeLinear", operands, opset))
+    assert_as_onnxruntime(*one_node("QuantizeLinear", [*operands, zero], opset))

@@ -36,6 +36,19 @@ def test_a_valid_rewrite_that_onnxruntime_cannot_load_is_run_by_the_reference(ch
     assert check(before, changed).status == "different"
 
 
+def test_where_onnxruntime_departs_the_reference_judges_the_rewrite(check):
+    text = "(double[4] x) => (double[4] y) { %s }"
+    shrunk = model(text % "y = Shrink <bias = 0.3, lambd = 0.5> (x)")
+    written = """s = Sign (x) m = Abs (x) b = Constant <value = double {%s}> () d = Sub (m, b)
+        l = Constant <value = double {0.5}> () q = Less (l, m) z = Constant <value = double {0}> ()
+        p = Mul (d, s) y = Where (q, p, z)"""
+    right, wrong = (model(text % written % b) for b in (float(np.float32(0.3)), 0.31))
+    verdict = check(shrunk, right)
+    assert verdict.equal and "onnxruntime alone tells the two apart" in str(verdict)
+    assert check(shrunk, wrong).status == "different"
+    assert check(right, shrunk).status == "different", "the rewrite brings the departure in"
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("runtime", ["auto", "onnxruntime", "reference", "both"])
 def test_an_endless_loop_is_not_verified_after_one_timeout(check, runtime):
