@@ -89,7 +89,7 @@ def require_minima(signature: Signature, feeds: Sequence[Feeds], minima: Minima)
 
 
 def sized(name: str, declared: onnx.TypeProto, dims: Any) -> onnx.TypeProto:
-    """Return the type of an input with the sizes of a shape that a caller passes.
+    """Return the type of an input with the sizes of a shape.
 
     Raises:
         SampleShapeError: the shape is none, or contradicts the type.
