@@ -27,6 +27,15 @@ from .schema_queries import (
 
 _STEPS = 10
 """The first opset whose Slice has steps."""
+_T = onnx.TensorProto
+WIDER: dict[int, int] = {
+    _T.INT16: _T.INT32,
+    _T.UINT16: _T.INT32,
+    _T.UINT64: _T.INT64,
+    _T.BFLOAT16: _T.FLOAT,
+}
+"""Element types for which onnxruntime 1.23 to 1.32 has no Where, with those that hold them: Casts
+there and back change no number (those of uint64 keep its bits)."""
 
 
 class RewriteError(Error):
@@ -152,6 +161,13 @@ class Builder:
             yes = self.add("And", [condition, one], f"{label}_taken")
             no = self.add("Not", [condition], f"{label}_not")
             return self.add("Or", [yes, self.add("And", [no, other], f"{label}_else")], label)
+        if elem_type in WIDER:
+            wide = WIDER[elem_type]
+            first, second = (
+                self.add("Cast", [value], f"{label}_wide", to=wide) for value in (one, other)
+            )
+            value = self.select(condition, first, second, f"{label}_wide", wide, whole)
+            return self.add("Cast", [value], label, to=elem_type)
         # Integers have no -0.
         if elem_type in INTEGER_BITS or not self.loses_sign(condition, one, other, whole):
             return self._where(condition, one, other, label)

@@ -126,13 +126,15 @@ def test_special_numbers_are_chosen_as_they_are():
                 np.testing.assert_array_equal(np.signbit(found[3::6]), np.signbit(expected[3::6]))
 
 
-@pytest.mark.parametrize("kind", ["float", "bool", "int32"])
+@pytest.mark.parametrize(
+    "kind", ["float", "bool", "int32", "int16", "uint16", "uint64", "bfloat16"]
+)
 def test_each_form_is_read_back(kind):
     """Both forms that keep the signs of zeros, and the plain one."""
     model = model_of(kind)
     condition, one, other = model.graph.inputs
     builder = Builder(model.graph, opset=17)
-    value = select(builder, condition, one, other, {"float": 1, "bool": 9, "int32": 6}[kind], "y")
+    value = select(builder, condition, one, other, one.elem_type, "y")
     assert as_select(value.producer) == (condition, one, other)
 
 
