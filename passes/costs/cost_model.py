@@ -1,14 +1,16 @@
 """Cost model of loading and running, from nodes and the sizes of their results."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...analysis.iterations.block_places import computes_blocks
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.obstacle import Obstacle
 from ...facts.reason import Message
 from ...ir import Function, Graph, Model, Node
+from ...ops import rules_of
 from ...ops.cost_estimates import FREE, LONG
+from ...ops.elementwise import Elementwise
 from ..utils.loop_conditions import forwarded_conditions
 from .goal import GOALS, GoalName
 from .table import LOAD_ITEMS, CostTable
@@ -44,7 +46,7 @@ def loading(model: Model, table: CostTable) -> float:
 
 def running(units: Units, table: CostTable) -> float:
     """The time of a run of these items, in microseconds."""
-    return _sum(units, {**table.run, "far": table.memory["far"]})
+    return _sum(units, {**table.run, **{item: table.memory[item] for item in ("far", "span")}})
 
 
 def _sum(units: Mapping[str, float], costs: Mapping[str, float]) -> float:
@@ -154,6 +156,9 @@ class _Runs:
         far = sum(count for each in sizes if (count := math.prod(each)) > _FAR)
         if far:
             units["far"] = far / _THOUSAND
+        if isinstance(rules_of(node.op), Elementwise) and len(sizes) == 1:
+            operands = [self.iterations.sizes(value) for value in node.inputs if value]
+            units["span"] = _spans(node, operands, sizes[0]) / _THOUSAND
         first, second = (self.iterations.sizes(node.input(index)) for index in (0, 1))
         if node.is_op("MatMul", "Gemm", "Conv"):
             # The numbers that one element of the result sums up; of a Conv, the
@@ -179,6 +184,28 @@ class _Runs:
         if key not in self._calls:
             self._calls[key] = self._of(function.graph, depth)
         return self._calls[key]
+
+
+def _spans(node: Node, operands: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
+    """The number of times that a kernel starts anew where operands broadcast.
+
+    [300, 1] + []     300 spans of 1 element: an axis of size 1 at the end makes each a span
+    [300] + []        1 span of 300
+    [8, 300, 4] * [8, 1, 4]   8 * 300 spans of 4
+    """
+    elements = math.prod(sizes)
+    # Where selects element by element, and meets both values in turn.
+    chosen, times = (elements / 4, 2) if node.is_op("Where") else (0.0, 1)
+    if all(tuple(each) == tuple(sizes) for each in operands):
+        return chosen
+    length, last = 1, None
+    for axis, size in enumerate(reversed(sizes)):
+        own = [each[-1 - axis] if axis < len(each) else 1 for each in operands]
+        repeats = [one != size for one in own]
+        if last not in (None, repeats):
+            break
+        last, length = repeats, length * size
+    return chosen + times * elements / max(length, 1)
 
 
 def require_copies(

@@ -38,9 +38,10 @@ RUN_ITEMS = (
 arithmetic."""
 
 BLOCK_BYTES = 1 << 20
-_MEMORY = {"block": float(BLOCK_BYTES), "far": 0.35}
+_MEMORY = {"block": float(BLOCK_BYTES), "far": 0.35, "span": 6.6}
 """The bytes of values that a level-2 cache holds, and the microseconds that 1,024 elements of large
-values take besides; typical ones, for tables without a column of them."""
+values, and as many starts of a broadcasting kernel, take besides; typical ones, for tables without
+a column of them."""
 
 _SHIPPED = Path(__file__).with_name("shipped")
 
@@ -56,7 +57,7 @@ class CostTable:
             hidden size) for which the operator is as fast as a Scan: it computes activations one
             number at a time.
         about: the runtime, its version, the machine and the day.
-        memory: the bytes of a block of iterations, and microseconds of "far" elements.
+        memory: the bytes of a block of iterations, and microseconds of "far" elements and spans.
     """
 
     load: Mapping[str, float]

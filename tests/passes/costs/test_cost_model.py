@@ -202,6 +202,22 @@ def test_values_beyond_a_cache_take_longer(rows, far):
     assert (running(units, TABLE) > running(units, near)) == far
 
 
+@table(
+    ("x, s", 2 * 3, 1),
+    ("x, x", 2 * 3, 0),
+    ("m, s", 2 * 3, 6),  # an axis of size 1 at the end breaks it
+    ("k, q", 4 * 2 * 3 * 5, 4 * 2),
+)
+def test_kernels_start_anew_where_operands_broadcast(operands, elements, spans):
+    text = f"""g (float[2, 3] x, float[2, 3, 1] m, float[4, 1, 3, 5] k, float[2, 3, 5] q, float s)
+        => (y) {{ y = Add ({operands}) }}"""
+    units = run_units(model(text))
+    assert units["element"] == elements / 1024
+    assert units["span"] == spans / 1024
+    free = dataclasses.replace(TABLE, memory={**TABLE.memory, "span": 0.0})
+    assert (running(units, TABLE) > running(units, free)) == (spans > 0)
+
+
 def test_copies_of_blocks_are_none():
     text = """g (float[9, 3] x, int64[5] j) => (float[K, 5, 3] y) <bool yes = {1}, int64 two = {2},
         int64 k = {5}, int64 last = {8}> {
