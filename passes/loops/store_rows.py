@@ -401,11 +401,19 @@ class _Writes:
         place, axis, row = match
         own = self._inference.fact(row).shape
         whole = (*shape[:axis], Dimension.constant(1), *shape[axis + 1 :])
-        if own is None or own != whole[len(whole) - len(own) :]:
+        if own is None or any(
+            size not in (1, other) for size, other in zip(own[::-1], whole[::-1], strict=False)
+        ):
             return False
-        emit = Builder(self._body)
-        missing = tuple(range(len(whole) - len(own)))
-        row = emit.unsqueeze(row, missing, "row")
+        emit, sizes = Builder(self._body), [dim.value for dim in whole]
+        missing = len(whole) - len(own)
+        if own == whole[missing:] and {1}.issuperset(sizes[:missing]):
+            row = emit.unsqueeze(row, tuple(range(missing)), "row")
+        elif not all(sizes):
+            return False
+        else:
+            target = emit.vector(tuple(size or 0 for size in sizes), "sizes")
+            row = emit.add("Expand", [row, target], "row")
         at = emit.add("Reshape", [place, emit.vector((1,), "one")], "place")
         behind = emit.add("Add", [at, emit.vector((1,), "one")], "behind")
         before = emit.cut(state.argument, 0, at, axis, "before")

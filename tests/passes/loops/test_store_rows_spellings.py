@@ -13,7 +13,8 @@ def loop(body, out="float[N, 3]", start="x", count="n"):
     text = """g (float[N, 3] x, float[3, N] z, int64 k) => ({out} y)
             <bool yes = {{1}}, int64 zero = {{0}},
             int64 one = {{1}}, int64[1] v0 = {{0}}, int64[1] v1 = {{1}}, int64[1] v2 = {{2}}> {{
-        sizes = Shape (x) n = Gather (sizes, zero) less = Sub (n, one) places = Range (zero, n, one)
+        sizes = Shape (x) n = Gather (sizes, zero) less = Sub (n, one) some = Min (k, n)
+        places = Range (zero, n, one)
         count = Identity ({count}) start = Neg ({start})
         y = Loop (count, yes, start) <body = b (int64 i, bool c, {out} s) => (bool c2, {out} t) {{
             c2 = Identity (c) e = Gather (x, i) f = Exp (e) {body} }}> }}"""
@@ -26,7 +27,7 @@ SPLIT += "r2 = Sub (r1, v1) all = Concat <axis = 0> (i1, v1, r2) h, o, l = Split
 SPLIT += "t = Concat <axis = 0> (h, u, l)"
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(6)
 @table(
     (MASK, {}),
     (MASK.replace("(places, i)", "(i, places)").replace("(m, f, s)", "(m, u, s)").replace("t =", "u"
@@ -36,6 +37,11 @@ SPLIT += "t = Concat <axis = 0> (h, u, l)"
     (MASK.replace("q =", "own = Range (zero, n, one) q =").replace("(places", "(own"), {}),
     ("q = Equal (places, i) u = Unsqueeze (f, v1) t = Where (q, u, s)",
         {"out": "float[3, N]", "start": "z"}),
+    (MASK.replace("(m, f, s)", "(m, g, s)").replace("t =", "g = ReduceMax <keepdims = 1> (f) t ="),
+        {}),
+    ("q = Equal (places, i) u = ReduceMax <keepdims = 1> (f) t = Where (q, u, s)",
+        {"out": "float[3, N]", "start": "z"}),
+    (MASK, {"count": "some"}),
     (SPLIT, {}),
     (SPLIT.replace("(h, u, l)", "(h, w, l)").replace("t =", "w = Add (o, u) t ="), {}))  # fmt: skip
 def test_no_loop_is_left(body, options):
@@ -46,7 +52,7 @@ def test_no_loop_is_left(body, options):
     for length in (0, 1, 5):
         rng = np.random.default_rng(length)
         x, z = (rng.normal(size=s).astype(np.float32) for s in ((length, 3), (3, length)))
-        assert_equal_outputs(text, rewrite, {"x": x, "z": z, "k": np.array(length)})
+        assert_equal_outputs(text, rewrite, {"x": x, "z": z, "k": np.array(length - 1)})
 
 
 @table(
