@@ -162,7 +162,7 @@ class Window:
 
 
 class Quotient(NamedTuple):
-    """A trip count that a division yields, so that symbol * divisor <= dividend."""
+    """A bound of a trip count: symbol * divisor <= dividend."""
 
     symbol: str
     divisor: int
@@ -177,13 +177,13 @@ class Extent:
         number: of any one of them, a symbol.
         most: how many there are at most; None where only run time tells.
         certain: whether there is one at least.
-        quotient: the division that yields the most, if one does.
+        quotients: bounds of the most, which a division or a minimum yields.
     """
 
     number: Dimension
     most: Dimension | None = None
     certain: bool = False
-    quotient: Quotient | None = None
+    quotients: tuple[Quotient, ...] = ()
 
     def never_negative(self, dim: Dimension) -> bool:
         """Test that a number that depends on the iteration is at least 0 in each."""
@@ -196,7 +196,7 @@ class Extent:
         # Of a straight line one of the ends is the lowest.
         first, last = (dim.replaced({name: end}) for end in (Dimension.constant(0), self.most - 1))
         slope = (dim.replaced({name: self.number + 1}) - dim).value
-        lasts = [last, self._with_dividend(last)]
+        lasts = [last, *(_with_dividend(last, each) for each in self.quotients)]
         from_first = self._is_positive(first)
         to_last = any(map(self._is_positive, lasts))
         if slope is None:
@@ -208,16 +208,6 @@ class Extent:
         """Test for a number of at least 0 where there are iterations."""
         return dim.replaced(self._where_there_are_iterations()).less(0) is False
 
-    def _with_dividend(self, dim: Dimension) -> Dimension:
-        """A number of at most this one, without the quotient."""
-        if self.quotient is None:
-            return dim
-        symbol, divisor, dividend = self.quotient
-        times = max(-dim.terms.get((symbol,), 0), 0)
-        # Rounded up, so that symbol * times is at most dividend * shares.
-        shares = -(-times // divisor)
-        return dim + Dimension.symbol(symbol) * times - dividend * shares
-
     def _where_there_are_iterations(self) -> dict[str, Dimension]:
         """A replacement for the symbol of the trip count that makes it at least one."""
         symbols = set() if self.most is None else self.most.symbols
@@ -227,6 +217,15 @@ class Extent:
         size = Dimension.symbol(name)
         least = 1 - (self.most - size)
         return {} if least.value is None or least.value <= 0 else {name: size + least}
+
+
+def _with_dividend(dim: Dimension, quotient: Quotient) -> Dimension:
+    """A number of at most this one, without the quotient."""
+    symbol, divisor, dividend = quotient
+    times = max(-dim.terms.get((symbol,), 0), 0)
+    # Rounded up, so that symbol * times is at most dividend * shares.
+    shares = -(-times // divisor)
+    return dim + Dimension.symbol(symbol) * times - dividend * shares
 
 
 Running = Callable[[str, Value, Fact, int | None, Value | None], Value]

@@ -1,6 +1,6 @@
 """The iterations of a Loop or Scan before run time: number, memory, sizes without any."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.iterations.zero_iterations import ScanElements
@@ -15,6 +15,9 @@ from ...limits import limit
 from ...ops.batching import Extent, Quotient, Unbatchable
 from ...records import record
 from .loop_view import LoopView, ScanInput, ScanOutput
+
+_MOST_NESTED = 4
+"""The limit of minima, maxima and divisions one inside the other that bound a trip count."""
 
 
 class Iterations:
@@ -67,26 +70,49 @@ class Iterations:
         Args:
             certain: true if there is a first iteration for all inputs.
         """
-        quotient = self._quotient
-        most = self.most_dimension or (quotient and Dimension.symbol(quotient.symbol))
-        return Extent(self.number, most, certain, quotient)
+        quotients = self._quotients
+        most = self.most_dimension
+        if most is None and quotients:
+            most = Dimension.symbol(quotients[0].symbol)
+        return Extent(self.number, most, certain, quotients)
 
     @lazy_property
-    def _quotient(self) -> Quotient | None:
-        """The division of a size by a number that yields the trip count."""
-        maximum = self.loop_view.maximum
-        node = None if maximum is None else skip_identities(maximum).producer
-        if node is None or not node.is_op("Div"):
-            return None
-        dividend, divisor = map(self.inference.number, node.inputs)
-        if dividend is None or divisor is None:
-            return None
-        # A quotient of a size is no polynomial of it, so it is a symbol with a bound of its own.
-        most = self.most_dimension or self.inference.symbols.fresh()
-        by, symbol = divisor.value, most.only_symbol
-        if by is None or by <= 0 or symbol is None or most.terms != {(symbol,): 1}:
-            return None
-        return Quotient(symbol, by, dividend)
+    def _quotients(self) -> tuple[Quotient, ...]:
+        """Bounds of a trip count that nodes compute, where there are iterations."""
+        # A quotient or a minimum is no polynomial of sizes, so it is a symbol with bounds.
+        most, maximum = (
+            self.most_dimension or self.inference.symbols.fresh(),
+            self.loop_view.maximum,
+        )
+        symbol = most.only_symbol
+        if maximum is None or symbol is None or most.terms != {(symbol,): 1}:
+            return ()
+        bounds = self._bounds(maximum, 1, _MOST_NESTED)
+        return tuple([Quotient(symbol, by, size) for by, size in bounds if size != most])
+
+    def _bounds(self, value: Value, by: int, depth: int) -> Iterator[tuple[int, Dimension]]:
+        """Numbers that a positive number is at most, each with its divisor."""
+        node = skip_identities(value).producer
+        inputs = [each for each in node.inputs if each is not None] if node is not None else []
+        if node is None or not depth or not node.is_op("Min", "Max", "Div"):
+            inputs = []
+        elif node.is_op("Max"):
+            numbers = [self.inference.number(each) for each in inputs]
+            inputs = [
+                each
+                for each, number in zip(inputs, numbers, strict=True)
+                if number is None or number.less(1) is not True
+            ]
+            inputs = inputs[:1] if len(inputs) == 1 else []
+        elif node.is_op("Div"):
+            divisor = self.inference.number(inputs[1])
+            factor = 0 if divisor is None else divisor.value or 0
+            inputs, by = inputs[: factor > 0], by * factor
+        for each in inputs:
+            yield from self._bounds(each, by, depth - 1)
+        number = None if inputs else self.inference.number(value)
+        if number is not None and by > 0:
+            yield by, number
 
     @lazy_property
     def iteration_dimension(self) -> Dimension | None:

@@ -131,6 +131,6 @@ def test_extents_that_are_never_negative(most, number, expected):
 )
 def test_trip_counts_that_a_division_yields(divisor, number, expected):
     """There are N / divisor iterations, in integers."""
-    extent = Extent(ITERATION, Dimension.symbol("q"), quotient=Quotient("q", divisor, N))
+    extent = Extent(ITERATION, Dimension.symbol("q"), quotients=(Quotient("q", divisor, N),))
     assert extent.never_negative(number) is expected
     assert Extent(ITERATION, Dimension.symbol("q")).never_negative(number) is False

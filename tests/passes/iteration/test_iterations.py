@@ -6,6 +6,7 @@ from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes.iteration.iterations import Iterations
 from straightline.passes.iteration.loop_view import read
+from tables import table
 from vectorized import FEED, assert_same, vectorized
 
 
@@ -13,6 +14,8 @@ def iterations_of(counts):
     text = """g (float[N, 2] x, int64 n, bool go) => (float[M, 2] y)
             <int64 three = {{3}}, int64 zero = {{0}}, bool yes = {{1}}> {{
         sizes = Shape (x) rows = Gather (sizes, zero) parts = Div (rows, three)
+        seven = Constant <value_int = 7> () least = Min (rows, parts, n, seven)
+        one = Constant <value_int = 1> () fewer = Sub (rows, one) positive = Max (fewer, zero)
         y = Loop ({}) <body = b (int64 i, bool c) => (bool c2, float[2] e) {{
             c2 = Identity (c) e = Gather (x, i) }}> }}"""
     model = ir.load(as_model(text.format(counts)))
@@ -31,9 +34,16 @@ def test_the_trip_count(counts, most, exact):
     assert most is None or str(iterations.most_dimension) == most
 
 
-def test_a_division_bounds_the_iterations():
-    extent = iterations_of("parts, yes").extent(certain=False)
-    assert extent.quotient is not None and extent.quotient.divisor == 3
+@table(
+    ("parts, yes", [(3, "N")]),
+    ("least, yes", [(1, "N"), (3, "N"), (1, "7")]),
+    ("positive, yes", [(1, "N - 1")]),
+    ("rows, yes", []),
+)
+def test_divisions_and_minima_bound_the_iterations(counts, bounds):
+    """None for a size itself, and none by what only the caller knows."""
+    quotients = iterations_of(counts).extent(certain=False).quotients
+    assert [(each.divisor, str(each.dividend)) for each in quotients] == bounds
 
 
 def test_sizes_that_nothing_declares_are_none_without_iterations():
