@@ -266,7 +266,7 @@ def _has_places(write: Write, places: Places) -> bool:
     axis = write.node.attribute("axis", 0)
     if not -len(shape) <= axis < len(shape):
         return False
-    return shape[axis] == 1 or (not write.reads and shape[axis].value is None)
+    return shape[axis] == 1 or (not write.reads and shape[axis].value != 0)
 
 
 _SPLIT = tuple(

@@ -40,6 +40,10 @@ BODIES = {
         " i1 = Unsqueeze (q, a) i2 = Add (i1, two) m = Unsqueeze (i1, a) n1 = Unsqueeze (q1, b)"
         " at = Concat <axis = 0> (m, n1) o = Slice (s, i1, i2) w = Mul (row, o)"
         " t = ScatterND (s, at, w)"),
+    "frames that overlap": ("10", "i1 = Unsqueeze (i, a) iv = Add (i1, b)"
+        ' t = ScatterElements <reduction = "add"> (s, iv, row)'),
+    "the last frames": ("4, 2", "i1 = Mod (i, k4) i2 = Unsqueeze (i1, b) i3 = Sub (i2, k2x2)"
+        " u = Unsqueeze (row, a) w = Concat <axis = 0> (u, u) t = ScatterElements (s, i3, w)"),
     "the last write": ("4", f"{AT} u = Unsqueeze (e, a) t = ScatterND (s, at, u)"),
     "the last row": ("4, W", f"{AT} u = Unsqueeze (row, a) t = ScatterND (s, at, u)"),
     "the last of rows at any places": ("4, 2", f"{AT} at3 = Mod (at, two) r1 = Unsqueeze (row, a)"
@@ -58,7 +62,8 @@ PLACES = np.array([1, 1, -1, 3, 1, 0, 2, -4, 1], np.int64)
 def model_of(size, body, opset=18):
     head = HEAD.replace('"" : 17', f'"" : {opset}')
     text = LOOP.format(size=size, body=body.replace("(j1, k)", "(j1, k)"))
-    more = "int64[2] k = {1, 2}, int64[2] k2 = {2, 1}, int64[1,1] two2 = {3}, int64[1] two"
+    more = "int64[2] k = {1, 2}, int64[2] k2 = {2, 1}, int64[1,1] two2 = {3}, int64 k4 = {4},"
+    more += " int64[2,2] k2x2 = {0, 0, 1, 1}, int64[1] two"
     return as_model(head + text.replace("int64[1] two", more))
 
 
