@@ -1,6 +1,6 @@
 import numpy as np
 import onnx
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from operator_facts import (
     FLOAT,
@@ -15,8 +15,10 @@ from operator_facts import (
     between,
     bounds_said,
     cannot_fail,
+    computed,
     holding,
     lying,
+    make_node,
     may_fail,
     number,
     numbers,
@@ -26,6 +28,8 @@ from operator_facts import (
 )
 from straightline.facts.bounds import Known
 from straightline.facts.fact import Fact
+from straightline.facts.polynomial import Dimension
+from straightline.ops.outputs import content_of
 from tables import cases, table
 
 
@@ -119,3 +123,21 @@ def test_operands_without_bounds_give_none():
     for unknown in range(0, 3):
         inputs = [Known(Fact()) if k == unknown else lying(1, 2) for k in range(3)]
         assert bounds_said("Range", inputs) == ["any"]
+
+
+@given(
+    st.lists(st.integers(0, 4), max_size=4),
+    st.one_of(st.none(), st.integers(-6, 6)),
+    st.one_of(st.none(), st.integers(-6, 6)),
+)
+def test_shape_and_size(dims, start, end):
+    # onnx's reference does not clamp what lies before the first axis.
+    assume(all(bound is None or bound >= -len(dims) for bound in (start, end)))
+    chosen = {k: v for k, v in (("start", start), ("end", end)) if v is not None}
+    given_ = [Fact(onnx.TensorProto.FLOAT, tuple(map(Dimension.constant, dims)))]
+    array = np.zeros(dims, np.float32)
+    for op_type, attributes in (("Shape", chosen), ("Size", {})):
+        content = content_of(make_node(op_type, given_, **attributes), given_, INT64)
+        expected = computed(op_type, [array], **attributes)
+        np.testing.assert_array_equal([e.value for e in content.reshape(-1)], expected.reshape(-1))
+        assert content.shape == expected.shape

@@ -4,9 +4,11 @@ operators that passes write with take fewer types than the constructs that they 
 import numpy as np
 import onnx
 import pytest
-from harness import assert_equal_outputs
+from harness import as_model, assert_equal_outputs
 from straightline import ir
+from straightline.ops import schema_queries
 from straightline.ops.builder import Builder
+from straightline.ops.schema_queries import ElementTypes, formals, schema_at, type_fault, type_text
 from straightline.passes import RewriteError, parse_pipeline
 from tables import table
 
@@ -18,7 +20,6 @@ ELEMENT_TYPES = [
 ]
 FIRST_TYPES = ELEMENT_TYPES[:15]
 """Those that there are in every opset."""
-
 LOOP = """g (T[2] x) => (T[2] s, T[N,2] y) <int64 m = {ITERATIONS}, bool yes = {1}> {
    s, y = Loop (m, yes, x) <body = b (int64 i, bool c, T[2] a) => (bool d, T[2] n, T[2] w) {
       d = Identity (c)  n = Identity (a)  w = Identity (a) }> }"""
@@ -221,3 +222,107 @@ def test_an_unchecked_element_type_is_refused():
         Builder(old.graph).concat([old.graph.inputs[0]] * 2, -1, "twice")
     with pytest.raises(RewriteError, match="needs Where, which opset 8"):
         Builder(ir.load(parse(8, CHOICE.replace("T[", "float["))).graph).add("Where", [], "none")
+
+
+FLOAT, INT, NOTHING = ("x", ["tensor(float)"]), ("n", ["tensor(int64)"]), ("u", [])
+
+
+@table(
+    ("Add", [FLOAT, FLOAT], None),
+    ("Add", [FLOAT, INT], "A is a tensor(float) and B a tensor(int64)"),
+    ("Add", [FLOAT, NOTHING], None),
+    ("Relu", [INT], "'n' is a tensor(int64), which Relu does not support in opset 13"),
+    ("Constant", [None], None),  # absent inputs at the end may be written
+    ("NoSuchOperator", [FLOAT], None),
+)
+def test_types_of_inputs(op_type, inputs, fault):
+    found = type_fault(op_type, 13, inputs, [])
+    assert (found is None) if fault is None else found is not None and fault in found
+
+
+def test_an_operator_before_its_time_has_no_schema():
+    assert schema_at("Gelu", 19) is None and schema_at("Gelu", 20) is not None
+    assert [formal.name for formal in formals(schema_at("Gelu", 20))[0]] == ["X"]
+
+
+def test_a_type_of_which_nothing_is_known_has_no_text():
+    import onnx
+
+    assert type_text(onnx.TypeProto()) == ""
+
+
+FLOAT16, INT64, BOOL = onnx.TensorProto.FLOAT16, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+HEAD = '<ir_version: 8, opset_import: ["" : 18, "other" : 1]>\n'
+
+
+def types(nodes, signature="float16[2] x, int64[2] n, bool c, untyped", head=HEAD):
+    """The element type of every value of a graph, by name."""
+    model = ir.load(
+        as_model(f"{head} g ({signature}) => (y) <float16[2] w = {{1, 2}}> {{ {nodes} }}")
+    )
+    found = ElementTypes()
+    values = [*model.graph.inputs, *(v for n in model.graph.nodes() for v in n.outputs if v)]
+    return {value.name: found.of(value) for value in reversed(values)}
+
+
+@table(
+    ("y = Neg (x)", FLOAT16),
+    ("a = Neg (x) b = Exp (a) y = Abs (b)", FLOAT16),
+    ("y = Neg (w)", FLOAT16),
+    ("y = Cast <to = 10> (n)", FLOAT16),
+    ("a = Cast <to = 7> (untyped) y = Neg (a)", INT64),
+    ("y = Where (c, x, untyped)", FLOAT16),
+    ("y = Where (c, n, n)", INT64),
+    ("y = Gather (x, n)", FLOAT16),
+    ("a, y = Split (n)", INT64),
+    ("y = Expand (x, n)", FLOAT16),
+    ("a, y = TopK (x, n)", INT64),
+    ("y = Less (x, x)", BOOL),
+    ("y = Neg (untyped)", None),
+    ("y = other.Strange (x)", None),
+    ("y = Unheard (x)", None),
+    ("y = ai.onnx.Neg (x)", FLOAT16),
+    ("y = Constant <value_int = 3> ()", INT64),
+    ("y = ConstantOfShape (n)", onnx.TensorProto.FLOAT),
+    ("y = ConstantOfShape <value = int64[1] {3}> (n)", INT64),
+    ("y = If (c) <then_branch = t () => (p) { p = Neg (x) },"
+     " else_branch = e () => (q) { q = Neg (x) }>", FLOAT16))  # fmt: skip
+def test_types_follow_from_an_input_of_the_same_type(nodes, elem_type):
+    assert types(nodes)["y"] == elem_type
+
+
+def test_element_types_are_cached_on_the_way():
+    found = types("a = Neg (x) b = Exp (a) y = Abs (b) z = Cast <to = 9> (b) u = Not (z)")
+    assert (found["a"], found["b"], found["y"]) == (FLOAT16,) * 3
+    assert (found["z"], found["u"]) == (BOOL, BOOL)
+
+
+def test_an_operator_that_the_version_lacks_tells_nothing():
+    head = HEAD.replace("18", "7")
+    assert types("y = Where (c, x, x)", head=head)["y"] is None
+    assert types("y = Neg (x)", head=head)["y"] == FLOAT16
+
+
+def test_both_names_of_the_default_domain():
+    assert types("y = Neg (x)", head=HEAD.replace('"" : 18', '"ai.onnx" : 18'))["y"] == FLOAT16
+
+
+def test_facts_hold_in_all_opsets():
+    always = 0
+    for op_type in sorted({schema.name for schema in onnx.defs.get_all_schemas()}):
+        for position in range(3):
+            lasting = schema_queries._lasting_output_type(op_type, "", position)
+            if lasting is not None:
+                always += 1
+                each = [schema_queries._output_type(op_type, "", v, position) for v in range(1, 29)]
+                assert set(each) == {lasting}
+    assert always > 100
+
+
+def test_several_values_at_once():
+    model = ir.load(
+        as_model(f"{HEAD} g (float16[2] x, untyped) => (y) {{ y = Clip (x, , untyped) }}")
+    )
+    found = ElementTypes()
+    (node,) = model.graph.nodes()
+    assert found.of_each(node.inputs) == found.of_each(node.inputs) == (FLOAT16, None, 0)

@@ -1,8 +1,10 @@
 from functools import partial
 
+import conversion_sweep
 import numpy as np
 import onnx
 import pytest
+from depth import DEEP
 from harness import assert_equal_outputs
 from straightline import ir
 from straightline.passes import watching
@@ -81,3 +83,25 @@ def test_a_watcher_sees_the_conversion_and_no_attempt_to_find_the_nearest():
 def test_the_step_names_its_opset():
     assert str(Convert(13)) == "convert to opset 13"
     assert partial(Convert, 13)() == Convert(13)
+
+
+def test_a_conversion_is_right_or_refused():
+    operators = ("Celu", "Range", "TopK", "Einsum", "Clip", "Softsign", "CumSum")
+    for op_type in operators:
+        case = conversion_sweep.seeds(DEEP)[op_type][0]
+        counts, faults = conversion_sweep.swept(case, (7, 9, 11, 13, 18, 28), every=150, offset=0)
+        assert not faults, "\n".join(faults)
+        assert counts["right"], op_type
+
+
+def test_a_fault_is_noticed(monkeypatch):
+    """A conversion that leaves the opset of the schema behind."""
+
+    def relabelled(model, target, **_):
+        model.opset_import[0].version = target
+        return model
+
+    monkeypatch.setattr(conversion_sweep.sl, "convert_version", relabelled)
+    case = conversion_sweep.seeds(DEEP)["Celu"][0]
+    _, faults = conversion_sweep.swept(case, (7, 9), every=10, offset=0)
+    assert faults

@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
+from depth import examples
+from drawn import is_valid
 from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrites, run_passes
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from loops import assert_predicates
 from straightline import reference, rewrite
 from straightline.passes import Pipeline, UnrollLoops
@@ -281,3 +285,116 @@ def test_a_maximum_of_a_type_that_there_is_not(most):
         y = Loop (most, go, x) <body = b (int64 i, bool c, float a) => (bool d, float r) {{
             d = Identity (c) r = Exp (a) }}> }}"""
     assert "it has no maximum" in Pipeline([PredicateLoops()]).run(as_model(text)).kept[0].reason
+
+
+def bounded(maximum="most", end="three", go="go = And (early, inside)"):
+    text = """g (float[2] x, float limit, int64 n) => (float[2] y)
+        <int64 most = {9223372036854775807}, int64 zero = {0}, int64 one = {1}, bool yes = {1},
+         int64 three = {3}> {
+           y, i_end = Loop (MOST, yes, x, zero) <body = b (int64 i, bool k, float[2] a, int64 j)
+                                          => (bool go, float[2] r, int64 j2) {
+              r = Add (a, a)
+              top = ReduceMax <keepdims = 0> (r)
+              early = Less (top, limit)
+              j2 = Add (j, one)
+              inside = Less (j2, END)
+              GO }> }"""
+    return text.replace("MOST", maximum).replace("END", end).replace("GO", go)
+
+
+@pytest.mark.parametrize("maximum", ["most", ""])
+@pytest.mark.parametrize(
+    "go",
+    [
+        "go = And (early, inside)",
+        "both = And (inside, early) go = Identity (both)",
+        "late = Not (early) out = Not (inside) done = Or (late, out) go = Not (done)",
+    ],
+)
+def test_a_part_of_the_condition_is_a_bound(maximum, go):
+    """while not done and i < 3: three iterations are written out, whatever the maximum says."""
+    text = bounded(maximum, go=go)
+    feeds = [
+        {"x": np.array([1, 2], np.float32), "limit": np.array(top, np.float32), "n": np.array(0)}
+        for top in (0, 5, 9, 99)
+    ]
+    assert_predicates(text, feeds)
+    (remark,) = run_passes(text, PredicateLoops()).remarks
+    assert remark.reason.startswith("unrolled to 3 iterations")
+
+
+def test_a_maximum_that_run_time_tells_ends_a_loop_too():
+    """However few iterations the condition allows: a maximum below that would not be seen."""
+    text = bounded("n")
+    assert_keeps(PredicateLoops(), text, "its maximum depends on input 'n'; decide it with --set")
+    feed = {"x": np.array([1, 2], np.float32), "limit": np.array(99, np.float32)}
+    for n in (-1, 0, 2, 9):
+        assert_equal_outputs(text, rewrite(as_model(text), "selects"), feed | {"n": np.array(n)})
+
+
+def test_conditions_without_a_bound():
+    """One of two ways to go on bounds nothing; nor does a limit that is known only at run time."""
+    either = bounded(go="go = Or (early, inside)")
+    assert_keeps(PredicateLoops(), either, "it has no maximum, so its copies cannot be counted")
+    assert_keeps(
+        PredicateLoops(),
+        bounded(end="n"),
+        "a part of its condition depends on input 'n'; decide it with --set n=...",
+    )
+
+
+POOL = [
+    "Add ({0}, {1})",
+    "Sub ({0}, step)",
+    "Mul ({0}, {1})",
+    "Div ({0}, {1})",
+    "Mod ({0}, three)",
+    "Gather ({0}, {1})",
+    "Gather (x, {0})",
+    "Clip ({0}, zero, three)",
+    "ScatterElements ({0}, {1}, x)",
+    "Concat <axis = 0> ({0}, {1})",
+    "Gather ({0}, step)",
+    "Add ({0}, i)",
+    "Min ({0}, {1})",
+]
+
+
+@st.composite
+def bodies(draw):
+    names, lines = ["a", "d", "x"], []
+    for index in range(draw(st.integers(1, 4))):
+        chosen = [draw(st.sampled_from(names)) for _ in range(2)]
+        lines.append(f"v{index} = " + draw(st.sampled_from(POOL)).format(*chosen))
+        names.append(f"v{index}")
+    a, d, row = (draw(st.sampled_from(names)) for _ in range(3))
+    return "\n".join(
+        [*lines, f"r = Identity ({a})", f"q = Identity ({d})", f"row = Identity ({row})"]
+    )
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(bodies(), st.integers(1, 4), st.lists(st.integers(0, 3), min_size=8, max_size=8))
+def test_whatever_is_rewritten_never_fails_after_the_last_iteration(body, most, numbers):
+    text = f"""
+        g (int64[4] x, int64[4] z, int64 limit, bool c) => (int64[D] y, int64[E] w, int64[K,4] s)
+        <int64 most = {{{most}}}, int64 zero = {{0}}, int64 three = {{3}}, int64[1] all = {{-1}}> {{
+           o, p, s = Loop (most, c, x, z) <
+              body = b (int64 i, bool k, int64[4] a, int64[4] d)
+                     => (bool go, int64[4] r, int64[4] q, int64[4] row) {{
+                 one = Constant <value_int = 1> ()
+                 step = Add (i, one)
+                 {body}
+                 sum = ReduceSum <keepdims = 0> (r)
+                 go = Less (sum, limit) }}>
+           y = Reshape (o, all)
+           w = Reshape (p, all) }}"""
+    assume(is_valid(text))
+    result = run_passes(text, PredicateLoops())
+    if not result.changed:
+        assert result.kept
+        return
+    for limit, c in ((100, False), (-100, True), (9, True), (100, True)):
+        feed = {"limit": np.array(limit), "c": np.array(c)}
+        feed |= {"x": np.array(numbers[:4]), "z": np.array(numbers[4:])}
+        assert_equal_outputs(text, result.model, feed)

@@ -357,3 +357,301 @@ def test_many_copies_are_remarked():
     compared = UnrollLoops(costs="onnxruntime", copies="run")
     for remark in run_passes(text % (700, body, body), compared).remarks:
         assert "of the loop's speed" not in remark.reason
+
+
+CONDITIONS = {
+    "always false": "c2 = Constant <value = bool {0}> ()",
+    "false after three iterations": "c2 = Less (i, two)",
+    "from outside": "c2 = Not (q)",
+}
+
+
+def without_condition(kind):
+    return f"""g (float[2] x, bool q) => (float[2] y, bool[K] s) <int64 n = {{5}}, int64 two =
+        {{2}}> {{
+        y, s = Loop (n, , x) <body = b (int64 i, bool c, float[2] a)
+                                   => (bool c2, float[2] r, bool d) {{
+            {CONDITIONS[kind]} r = Neg (a) d = Identity (c) }}> }}"""
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+@pytest.mark.parametrize("q", [False, True])
+def test_without_an_initial_condition_the_specification_ignores_the_bodys(kind, q):
+    text = without_condition(kind)
+    assert_keeps(UnrollLoops(), text, "choose with --passes 'straighten{absent_cond=ignore}'")
+    assert_unrolls(text, {**X, "q": np.array(q)}, absent_cond="ignore")
+
+
+@pytest.mark.parametrize("kind", list(CONDITIONS)[:2])
+def test_without_an_initial_condition_onnxruntime_honours_the_bodys(kind):
+    feed = {**X, "q": np.array(True)}
+    assert_unrolls(without_condition(kind), feed, absent_cond="honour", break_without_cond=True)
+
+
+def test_a_computed_condition_that_never_fails_is_not_ambiguous():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {3}, int64 nine = {9}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Less (i, nine) r = Neg (a) }> }""",
+        X,
+    )
+
+
+@pytest.mark.parametrize("given", ["", "yes"])
+def test_one_iteration_whatever_the_body_says(given):
+    assert_unrolls(
+        f"""g (float[2] x, bool q) => (float[2] y) <int64 n = {{1}}, bool yes = {{1}}> {{
+            y = Loop (n, {given}, x) <body = b (int64 i, bool c, float[2] a)
+                                           => (bool c2, float[2] r) {{ c2 = Not (q) r = Neg (a) }}>
+        }}""",
+        {**X, "q": np.array(True)},
+    )
+
+
+@pytest.mark.parametrize("most", ["", "most"])
+def test_while_loop(most):
+    assert_unrolls(
+        f"""g (float[2] x) => (float[2] y, int64 k) <int64 most = {{9223372036854775807}},
+              int64 zero = {{0}}, int64 one = {{1}}, int64 five = {{5}}, bool yes = {{1}}> {{
+            y, k = Loop ({most}, yes, x, zero)
+                <body = b (int64 i, bool c, float[2] a, int64 k0)
+                       => (bool c2, float[2] r, int64 k1) {{
+                    k1 = Add (k0, one) c2 = Less (k1, five) r = Neg (a) }}> }}""",
+        X,
+    )
+
+
+def test_an_unknown_maximum_may_end_a_while_loop_at_once():
+    assert_keeps(
+        UnrollLoops(),
+        """g (float[2] x, int64 m) => (float[2] y) <bool yes = {1}, bool no = {0}> {
+            y = Loop (m, yes, x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+                c2 = Identity (no) r = Neg (a) }> }""",
+        "trip count depends on input 'm'",
+    )
+
+
+@pytest.mark.parametrize("inputs", ["", "yes"])
+def test_a_loop_that_never_ends_is_kept(inputs):
+    text = (
+        f"g (float[2] x) => (float[2] y) <bool yes = {{1}}> {{ y = Loop (, {inputs}, x) {NEGATE} }}"
+    )
+    assert_keeps(UnrollLoops(), text, "it never ends")
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_condition_that_a_call_gives_beside_what_run_time_decides(size):
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[{size}] x) => (float[{size}] y, float k)
+    <float zero = {{0}}, float e = {{0.75}}, bool yes = {{1}}> {{
+        y, k = Loop (, yes, x, zero) <
+            body = b (int64 i, bool c, float[{size}] a, float t)
+                => (bool d, float[{size}] a2, float t2) {{ a2, t2, d = local.step (a, t, e) }}> }}
+    <domain: "local", opset_import: ["" : 17]> step (s, t, e) => (r, u, d) {{
+        r = Tanh (s)
+        n = Size (r)
+        most = Cast <to = 1> (n)
+        u = Add (t, e)
+        d = Less (u, most) }}"""
+    result = straighten().run(as_model(text))
+    kinds = [node.op_type for node in result.model.graph.node if node.op_type != "Identity"]
+    assert kinds == ["step"] * max(1, -(-size * 4 // 3))
+    assert_equal_outputs(text, result.model, {"x": np.ones(size, np.float32)})
+
+
+RANDOM = "z = RandomNormal <shape = [2], seed = 1.0> () r = Add (a, z)"
+IN_BRANCH = """r = If (yes) <then_branch = t () => (float[2] u) { z = RandomUniformLike (a)
+    u = Add (a, z) }, else_branch = e () => (float[2] v) { v = Neg (a) }>"""
+
+
+@table(
+    (RANDOM, ""),
+    (IN_BRANCH, ""),
+    ("r, mask = Dropout (a, ratio, yes)", ""),
+    ("p = Sigmoid (a) r = Bernoulli (p)", ""),
+    ("r = local.f (a)", RANDOM),
+    ("r = com.microsoft.BiasDropout (a, x, , ratio, yes)", ""),
+)
+def test_random_operators_keep_the_loop(body, function):
+    text = f"""g (float[2] x) => (float[2] y) <int64 n = {{2}}, bool yes = {{1}}, float ratio =
+        {{0.5}}> {{
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {{
+            c2 = Identity (c) {body} }}> }}"""
+    if function:
+        text += f'<domain: "local", opset_import: ["" : 17]> f (a) => (r) {{ {function} }}'
+    assert_keeps(UnrollLoops(), text, "it draws random numbers")
+
+
+def test_dropout_that_does_not_train_is_not_random():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}, bool no = {0}, float ratio = {0.5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                r, mask = Dropout (a, ratio, no) }> }""",
+        X,
+    )
+
+
+def test_values_of_a_gradient_are_kept():
+    outside = f"""g (float[2] x) => (float[2] y, float[2] d) <int64 n = {{2}}> {{
+        y = Loop (n, , x) {NEGATE}
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x) }}"""
+    inside = """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+        y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c2, float[2] r) {
+            c2 = Identity (c) q = Mul (a, a)
+            r = ai.onnx.preview.training.Gradient <xs = ["a"], y = "q"> (a) }> }"""
+    training = '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.preview.training" : 1]>\n'
+    for text, reason in ((outside, "named from outside"), (inside, "names tensors")):
+        result = Pipeline([UnrollLoops()]).run(as_model(training + text))
+        assert not result.changed
+        assert reason in result.kept[0].reason
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_sequences(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    carried = """g (float[2] x) => (seq(float[K]) y) <int64 n = {{{n}}}> {{
+        s = SequenceConstruct (x)
+        y = Loop (n, , s) <body = b (int64 i, bool c, seq(float[K]) a) => (bool c2, seq(float[K])
+            r) {{
+            c2 = Identity (c) r = SequenceInsert (a, x) }}> }}"""
+    assert_unrolls(carried.format(n=2), X, head=head)
+    assert_unrolls(carried.format(n=0), X, head=head)
+    given = carried.replace("float[2] x)", "float[2] x, seq(float[K]) s)").replace(
+        "s = SequenceConstruct (x)", ""
+    )
+    feed = {**X, "s": [np.array([5], np.float32)]}
+    assert_unrolls(given.format(n=2), feed, head=head)
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + given.format(n=0), "no Identity can name in opset 13")
+    else:
+        assert_unrolls(given.format(n=0), feed, head=head)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_one_sequence_as_two_outputs(opset):
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>\n'
+    text = """g (float[2] x) => (seq(float[K]) y, seq(float[K]) z) <int64 n = {2}> {
+        s = SequenceConstruct (x)
+        y, z = Loop (n, , s, s) <body = b (int64 i, bool c, seq(float[K]) a, seq(float[K]) b)
+                                     => (bool c2, seq(float[K]) r, seq(float[K]) r) {
+            c2 = Identity (c) r = SequenceInsert (a, x) }> }"""
+    if opset == 13:
+        assert_keeps(UnrollLoops(), head + text, "no Identity can name in opset 13")
+    else:
+        model = assert_unrolls(text, head=head)
+        assert [len(s) for s in reference.run(model, X)] == [3, 3]
+
+
+def test_optionals():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {2}> {
+            o = Optional (x)
+            p = Loop (n, , o)
+                <body = b (int64 i, bool c, optional(float[2]) a) => (bool c2, optional(float[2])
+                    r) {
+                    c2 = Identity (c) v = OptionalGetElement (a) w = Neg (v) r = Optional (w) }>
+            y = OptionalGetElement (p) }""",
+        X,
+    )
+
+
+def test_a_node_that_would_fail_is_not_run_by_a_loop_without_iterations():
+    assert_unrolls(
+        """g (float[2] x) => (float[2] y) <int64 n = {0}, float[1] w = {1}, int64[1] five = {5}> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[2] a) => (bool c, float[2] r) {
+                k = Gather (w, five) r = Add (a, k) }> }""",
+        X,
+    )
+
+
+def test_a_budget_is_counted_over_all_loops_and_before_anything_is_copied():
+    loops = "".join(f"y{k} = Loop (n, , x) {NEGATE} " for k in range(3))
+    text = f"""{HEAD}g (float[2] x) => (float[2] y) <int64 n = {{4}}> {{
+        {loops} z = Add (y0, y1) y = Add (z, y2) }}"""
+    result = Pipeline([UnrollLoops(max_nodes=12)]).run(as_model(text))
+    assert len(result.kept) == 1
+    assert "over max_nodes=12" in result.kept[0].reason
+    assert list(op_types(result.model.graph)).count("Loop") == 1
+    assert_keeps(UnrollLoops(max_nodes=3), text, "over max_nodes=3")
+
+
+def test_a_weight_is_shared_by_all_copies():
+    weight = np.ones((256, 256), np.float32)
+    model = as_model(
+        """g (float[1,256] x) => (float[1,256] y) <int64 n = {40}, float[256,256] w> {
+            y = Loop (n, , x) <body = b (int64 i, bool c, float[1,256] a) => (bool c, float[1,256]
+                r) {
+                r = MatMul (a, w) }> }"""
+    )
+    del model.graph.initializer[:]
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(40, np.int64), "n"))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    del model.graph.value_info[:]
+    assert run_passes(model, UnrollLoops()).model.ByteSize() < weight.nbytes + 40 * 100
+
+
+# Limits, each at its edge
+
+COUNTED = f"""g (float[2] x) => (float[2] y) <int64 n = {{5}}> {{ y = Loop (n, , x) {NEGATE} }}"""
+WHILE = """g (float[2] x) => (float[2] y, int64 last)
+    <int64 zero = {0}, int64 one = {1}, int64 four = {5}, bool yes = {1}> {
+    y, last = Loop (, yes, x, zero) <body = b (int64 i, bool c, float[2] a, int64 k)
+                                     => (bool c2, float[2] r, int64 k2) {
+        k2 = Add (k, one) r = Neg (a) c2 = Less (k2, four) }> }"""
+BY_SHAPE = """g (float[2] x) => (float[2] y, float[N] last) <bool yes = {1}, int64[1] five = {6}> {
+    y, last = Loop (, yes, x, x) <body = b (int64 i, bool c, float[2] a, float[N] k)
+                                  => (bool c2, float[2] r, float[M] k2) {
+        e = Sigmoid (x) f = Slice (e, zero, one) k2 = Concat <axis = 0> (k, f)
+        r = Neg (a) s = Shape (k2) d = Less (s, five) c2 = Squeeze (d) }>
+}""".replace("bool yes", "int64[1] zero = {0}, int64[1] one = {1}, bool yes")
+
+
+@pytest.mark.parametrize(("text", "iterations"), [(COUNTED, 5), (WHILE, 5), (BY_SHAPE, 4)])
+def test_as_many_iterations_as_are_allowed_and_not_one_more(text, iterations):
+    def unrolled(most):
+        return Pipeline([UnrollLoops(max_trips=most)]).run(as_model(text))
+
+    for most in (iterations, iterations + 1):
+        result = unrolled(most)
+        assert result.changed, most
+        assert result.remarks[0].reason == f"unrolled, {iterations} iterations"
+        assert list(op_types(result.model.graph)).count("Neg") == iterations
+    for most in (iterations - 1, 0):
+        result = unrolled(most)
+        assert not result.changed
+        assert f"max_trips={most} allows" in result.kept[0].reason
+
+
+def test_a_condition_is_not_computed_for_more_iterations_than_one_too_many():
+    result = Pipeline([UnrollLoops(max_trips=3)]).run(as_model(WHILE))
+    assert (
+        "its condition still holds after 4 iterations, more than max_trips=3"
+        in result.kept[0].reason
+    )
+    result = Pipeline([UnrollLoops(max_nodes=9)]).run(as_model(WHILE))
+    assert (
+        "its condition still holds after 4 iterations, more than max_nodes=9"
+        in result.kept[0].reason
+    )
+
+
+ROWS = """g (float[2] x) => (float[K,2] y) <int64 n = {3}, bool yes = {1}> {
+    y = Loop (n, yes) <body = b (int64 i, bool c) => (bool d, float[2] r) {
+        d = Identity (c) r = Neg (x) }> }"""
+
+
+@table(
+    (COUNTED, 5 * 2),  # with a condition that is copied
+    (WHILE, 5 * 3),  # what folds is counted before it is known to
+    (
+        ROWS,
+        3 * 1 + 1 + 3 + 1,
+    ),  # what is the same on each iteration once; an Unsqueeze each, a Concat
+)
+def test_as_many_nodes_as_are_allowed_and_not_one_fewer(text, cost):
+    def result(most):
+        return Pipeline([UnrollLoops(max_nodes=most)]).run(as_model(text))
+
+    assert result(cost).changed
+    assert not result(cost - 1).changed
+    assert f"max_nodes={cost - 1}" in result(cost - 1).kept[0].reason

@@ -12,8 +12,10 @@ from harness import (
 )
 from hypothesis import HealthCheck, given, settings
 from local_functions import CHOOSE, HEAD, LOCAL, TIMES, X, control_flow, straightened
+from onnx import helper
 from straightline import inspect, ir, reference
-from straightline.passes import Pipeline
+from straightline.driver.suggestions import left_over
+from straightline.passes import Pipeline, straighten
 from straightline.passes.functions.inline_functions import InlineFunctions
 from strategies import model_and_feeds
 
@@ -275,3 +277,157 @@ def test_calls_that_would_double_too_often_stay_whole():
     assert not result.changed
     reasons = [r.reason for r in result.kept if r.path == "y"]
     assert len(reasons) == 1 and "over max_nodes=20000; raise it" in reasons[0]
+
+
+def test_attributes_decide():
+    text = HEAD + (
+        "g (float[2] x) => (float[2] y) { u = local.times <k = 3> (x) y = local.times <k = 2> (u) }"
+        + TIMES
+    )
+    model, _ = straightened(text)
+    assert control_flow(model) == []
+    assert op_types(model) == ["Neg"] * 5
+    assert not model.functions
+    assert_equal_outputs(text, model, X)
+
+
+def test_defaults_of_attributes_and_absent_ones():
+    text = HEAD + (
+        """g (float[2,2] x) => (float[1,2] y) <bool yes = {1}> { y = local.f (x, yes) }"""
+        + LOCAL
+        + """f <keepdims, noop, steps: int = 2> (a, c) => (r) {
+           r = If (c) <
+              then_branch = t () => (p) {
+                 axes = Constant <value_ints = [0]> ()
+                 s = Constant <value_int: int = @steps> ()
+                 f = Cast <to = 1> (s)
+                 q = Mul (a, f)
+                 p = ReduceSum <keepdims: int = @keepdims,
+                                noop_with_empty_axes: int = @noop> (q, axes)
+              },
+              else_branch = e () => (p2) { p2 = Identity (a) } >
+        }"""
+    )
+    feeds = {"x": np.array([[1, 2], [3, 4]], np.float32)}
+    result = run_passes(text, InlineFunctions(), feeds=[feeds])
+    assert not result.model.functions
+    assert control_flow(result.model) == []
+    assert_equal(reference.run(result.model, feeds)[0], np.array([[8, 12]], np.float32))
+
+
+def test_inputs_left_out_are_absent_inside_too():
+    text = HEAD + (
+        """g (float[2] x) => (float[2] y) <float low = {0.0}> { y = local.f (x, low) }"""
+        + LOCAL
+        + """f (a, low, high) => (r) {
+           yes = Constant <value_int = 1> ()
+           c = Cast <to = 9> (yes)
+           l = Loop (yes, , a) <body = b (int64 i, bool d, float[2] s) => (bool d, float[2] t) {
+              t = Clip (s, low, high) }>
+           r = If (c) <
+              then_branch = t () => (p) { p = Clip (l, low, high) },
+              else_branch = e () => (q) { q = Neg (l) } > }"""
+    )
+    result = run_passes(text, InlineFunctions(always=True))
+    assert not result.model.functions
+    model, _ = straightened(text)
+    assert control_flow(model) == []
+    for rewritten in (result.model, model):
+        assert_equal_outputs(rewritten, rewritten, X)
+        assert_equal(reference.run(rewritten, X)[0], np.array([1, 0], np.float32))
+
+
+def test_an_input_left_out_but_given_out_is_kept():
+    text = HEAD + (
+        "g (float[2] x, bool c) => (float[2] y) { y, z = local.f (c, x) }"
+        + LOCAL
+        + """f (c, a, b) => (r, b) {
+           r = If (c) <
+              then_branch = t () => (p) { p = Exp (a) },
+              else_branch = e () => (q) { q = Abs (a) } > }"""
+    )
+    loaded = ir.load(as_model(text))
+    result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
+    assert not result.changed
+    assert "returns its input 'b'" in result.kept[0].reason
+
+
+def test_omitted_outputs_and_inputs_given_out():
+    text = HEAD + (
+        """g (float[2] x) => (float[2] y, float[2] z) <bool yes = {1}> {
+           u, , y = local.f (x, yes)
+           z = Neg (u) }"""
+        + LOCAL
+        + """f (a, c) => (a, k, r) {
+           k = Abs (a)
+           r = If (c) <
+              then_branch = t () => (p) { p = Exp (k) },
+              else_branch = e () => (q) { q = Abs (k) } > }"""
+    )
+    result = run_passes(text, InlineFunctions())
+    assert not result.model.functions
+    assert_equal(reference.run(result.model, X)[1], -X["x"])
+    assert_equal(reference.run(result.model, X)[0], np.exp(np.abs(X["x"])))
+
+
+def test_an_attribute_passed_on_that_may_be_absent():
+    text = HEAD + (
+        "g (float[2] x) => (float[2] y) { y = local.outer (x) }"
+        + LOCAL
+        + "outer <n> (a) => (r) { r = local.times <k: int = @n> (a) }"
+        + TIMES.replace("<k>", "<k: int = 2>")
+    )
+    loaded = ir.load(as_model(text))
+    result = Pipeline([InlineFunctions(always=True)]).apply(loaded)
+    inside = [r for r in result.remarks if r.path.startswith("local::outer")]
+    assert not inside  # The call inside went away with its function.
+    assert not loaded.functions
+    model, _ = straightened(text)
+    assert op_types(model) == ["Neg", "Neg"]
+    assert_equal_outputs(text, model, X)
+
+
+def older(text, opset):
+    model = onnx.parser.parse_model(text)
+    model.functions[0].opset_import[0].version = opset
+    return model
+
+
+def test_another_opset_with_the_same_operators():
+    text = "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.choose (x, yes) }" + CHOOSE
+    assert op_types(run_passes(older(HEAD + text, 17), InlineFunctions()).model) == ["Neg", "Exp"]
+
+
+def test_another_opset_where_an_operator_changed_is_kept():
+    text = "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.choose (x, yes) }" + CHOOSE
+    # onnx's checker refuses such a model, yet there are some.
+    result = Pipeline([InlineFunctions()]).apply(ir.load(older(HEAD + text, 15)))
+    assert not result.changed
+    (remark,) = result.kept
+    assert "opset 15 and its caller for 18, between which If changed" in remark.reason
+    assert "straightline convert" in remark.reason
+
+
+def test_inspect_names_the_opsets_that_keep_a_call_from_being_inlined():
+    text = "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.choose (x, yes) }" + CHOOSE
+    (found,) = inspect(older(HEAD + text, 11)).constructs
+    assert found.outcome == "kept"
+    assert "opset 11 and its caller for 18" in found.reason
+    assert "straightline convert" in found.reason
+    result = straighten().apply(ir.load(older(HEAD + text, 11)))
+    (left,) = left_over(result.model, result.remarks)
+    assert left.op_type == "If"
+    assert "choose 'y': kept, function 'local::choose' is written for opset 11" in left.reason
+
+
+def test_imports_that_only_the_function_has_are_added():
+    model = onnx.parser.parse_model(
+        HEAD
+        + "g (float[2] x) => (float[2] y) <bool yes = {1}> { y = local.choose (x, yes) }"
+        + CHOOSE.replace("h = Neg (a)", "h = com.example.Frob (a)")
+    )
+    model.functions[0].opset_import.append(helper.make_opsetid("com.example", 7))
+    loaded = ir.load(model)
+    Pipeline([InlineFunctions()]).apply(loaded)
+    assert loaded.opset("com.example") == 7
+    assert [n.op_type for n in loaded.graph.nodes()] == ["Frob", "Exp"]
