@@ -56,7 +56,7 @@ def test_files_are_small():
 
 @table(
     ("ops", "__init__.py", "^@describes"),
-    ("passes/simplify/library", "__init__.py", "^@shipped"),
+    ("passes/simplify/library", "__init__.py", "^laws?\\("),
     ("verification/proof/simplify", "__init__.py", "^@(late_)?rule"),
     ("definitions", "registry.py", "import .*(defines|ship)"),
     ("dev/benchmarks/loops", "collection.py", "^CASES = "),

@@ -1,14 +1,12 @@
 """Signs, negations, and constants that meet."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ....ops.agreement import is_float
 from ..rules.match import Match
-from ..rules.registry import laws, shipped
-from ..rules.rule import Rule
+from ..rules.registry import law, laws
 
 laws("""
 NegOfNeg: Remove a double negation.
@@ -72,10 +70,10 @@ _MERGED = {
 _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 
 
-def _keeps_range(op_type: str, first: str, second: str) -> Callable[[Rule, Match], bool]:
+def _keeps_range(op_type: str, first: str, second: str) -> Callable[[Match], bool]:
     """A condition on two constants: their sum or product neither overflows nor underflows."""
 
-    def where(self: Rule, match: Match) -> bool:
+    def where(match: Match) -> bool:
         one, other = match.array(first), match.array(second)
         if one is None or other is None or not is_float(one):
             return True  # they are symbols in a proof
@@ -95,60 +93,44 @@ _FLOATS = ("(floats x[< *S], const c[< *S], const d[< *S])",)
 _INTEGERS = tuple(f"(integers x[*S], const c[{n}], const d[{n}])" for n in ("", "1"))
 
 
-def _merged(
-    name: str, texts: tuple[str, ...], headers: tuple[str, ...], exactness: str
-) -> type[Rule]:
-    """A rule that merges the constants of two sums or products."""
-    first, second, constant, last = texts
-    after = f"(x, c, d) => (y) {{ e = {constant}  y = {last} }}"
-    content: dict[str, Any] = {"after": after, "exactness": exactness}
-    content["before"] = tuple(f"{h} => (y[*S]) {{ t = {first}  y = {second} }}" for h in headers)
-    op_type, one, other = constant.replace("(", "").replace(",", "").strip(")").split()
-    content["where"] = _keeps_range(op_type, one, other)
-    content["__doc__"] = f"Merge the constants of {first} and {second}."
-    return type(_class_name(name), (Rule,), content)
-
-
 def _class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("-"))
 
 
+def _merged(name: str, texts: tuple[str, ...], headers: tuple[str, ...]) -> None:
+    """Add a rule that merges the constants of two sums or products."""
+    first, second, constant, last = texts
+    law(
+        f"{name}: Merge the constants of {first} and {second}.",
+        tuple(f"{h} => (y[*S]) {{ t = {first}  y = {second} }}" for h in headers),
+        f"(x, c, d) => (y) {{ e = {constant}  y = {last} }}",
+        _keeps_range(*constant.replace("(", "").replace(",", "").strip(")").split()),
+    )
+
+
 for _name, _texts in _MERGED.items():
-    shipped(_merged(_name, _texts, _FLOATS, "reals"))
+    _merged(f"{_class_name(_name)} (reals)", _texts, _FLOATS)
     if not any(text.startswith("Div") for text in _texts):  # a quotient of integers rounds
-        _renamed = _name.replace("constant", "integer")
-        shipped(_merged(_renamed, _texts, _INTEGERS, "bits"))
-
-
-def _gathered(op_type: str, texts: tuple[str, str, str], name: str) -> type[Rule]:
-    """A rule that merges constants of sums or products of two other values."""
-    before = f"""(floats x[< *S], z[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
-        {"  ".join(texts)}
-    }}"""
-    after = f"""(x, z, c, d) => (y) {{
-        e = {op_type} (c, d)  r = {op_type} (x, z)  y = {op_type} (r, e) }}"""
-    content: dict[str, Any] = {"before": before, "after": after, "exactness": "reals"}
-    content["where"] = _keeps_range(op_type, "c", "d")
-    content["__doc__"] = f"Merge two constants among the operands of {op_type}."
-    return type(_class_name(name), (Rule,), content)
-
+        _merged(_class_name(_name.replace("constant", "integer")), _texts, _INTEGERS)
 
 for _op in ("Add", "Mul"):
-    _pair = f"t = {_op} (x, c)", f"u = {_op} (z, d)", f"y = {_op} (t, u)"
-    _chain = f"t = {_op} (x, c)", f"u = {_op} (t, z)", f"y = {_op} (u, d)"
-    shipped(_gathered(_op, _pair, f"{_op.lower()}-of-two-{_op.lower()}-constants"))
-    shipped(_gathered(_op, _chain, f"{_op.lower()}-of-{_op.lower()}-constants-around"))
+    for _name, _nodes in {
+        f"{_op}OfTwo{_op}Constants": f"t = {_op} (x, c)  u = {_op} (z, d)  y = {_op} (t, u)",
+        f"{_op}Of{_op}ConstantsAround": f"t = {_op} (x, c)  u = {_op} (t, z)  y = {_op} (u, d)",
+    }.items():
+        law(
+            f"{_name} (reals): Merge two constants among the operands of {_op}.",
+            f"""(floats x[< *S], z[< *S], const c[< *S], const d[< *S]) => (y[*S]) {{
+                {_nodes} }}""",
+            f"""(x, z, c, d) => (y) {{
+                e = {_op} (c, d)  r = {_op} (x, z)  y = {_op} (r, e) }}""",
+            _keeps_range(_op, "c", "d"),
+        )
 
-
-@shipped
-class MulOfInverse(Rule):
-    """Divide instead of multiplying by 1 through a divisor."""
-
-    before = "(floats x[< *S], z[< *S]) => (y[*S]) { t = Div (1, z)  y = Mul (x, t) }"
-    after = "(x, z) => (y) { y = Div (x, z) }"
-    exactness = "reals"
-
-    def where(self, match: Match) -> bool:
-        """Require a 1 that adds no axes."""
-        shape = match.shape("z")
-        return shape is not None and shape == match.shape("t")
+law(
+    "MulOfInverse (reals): Divide instead of multiplying by 1 through a divisor.",
+    "(floats x[< *S], z[< *S]) => (y[*S]) { t = Div (1, z)  y = Mul (x, t) }",
+    "(x, z) => (y) { y = Div (x, z) }",
+    # The 1 adds no axes.
+    lambda match: (shape := match.shape("z")) is not None and shape == match.shape("t"),
+)

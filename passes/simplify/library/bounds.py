@@ -1,17 +1,17 @@
 """Bounds of values that are bounded again."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..rules.match import Match
-from ..rules.registry import shipped
-from ..rules.rule import Rule
+from ..rules.registry import law
 
 _FIRST = 11
 """The first opset with bounds as operands."""
+
+_CHOICES = [(-1.0, 6.0, 0.5, 2.0), (0.5, 4.0, -2.0, 3.0), (1.0, 2.0, 2.0, 5.0)]
 
 
 class _Bounds:
@@ -45,10 +45,10 @@ class _Bounds:
             None if any(a is None for a in arrays) else [float(a) for a in arrays if a is not None]
         )
 
-    def rule(self) -> type[Rule]:
-        """The rule that bounds the value once."""
+    def add(self) -> None:
+        """Add the rule that bounds the value once."""
 
-        def where(rule: Rule, match: Match) -> bool:
+        def where(match: Match) -> bool:
             numbers = self.numbers(match)
             if numbers is None:
                 return False
@@ -60,25 +60,19 @@ class _Bounds:
             is_finite = all(map(math.isfinite, numbers))
             return is_finite and all(a <= b for a, b in pairs) and low <= high
 
-        def cases(rule: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
-            choices = [(-1.0, 6.0, 0.5, 2.0), (0.5, 4.0, -2.0, 3.0), (1.0, 2.0, 2.0, 5.0)]
-            return [dict(zip(self.names, bounds, strict=False)) for bounds in choices]
-
         header = "".join(f", const floats {name}[]" for name in self.names)
         after = ("Clip <min = @low, max = @high> (x)", "Clip (x, @low, @high)")[self.are_operands]
-        content = {
-            "before": f"""(floats x{header if self.are_operands else ""}) => (y) {{
+        law(
+            f"{self.kinds[1]}Of{self.kinds[0]}{'' if self.are_operands else 'Attributes'} (reals):"
+            f" Bound a value once instead of by {self.kinds[0]} and {self.kinds[1]}.",
+            f"""(floats x{header if self.are_operands else ""}) => (y) {{
                 t = {self.node(0, "x")}  y = {self.node(1, "t")} }}""",
-            "after": f"(x) => (y) {{ y = {after} }}",
-            "exactness": "reals",
-            "where": where,
-            "cases": cases,
-            "since": _FIRST if self.are_operands else 7,
-            "until": None if self.are_operands else _FIRST,
-            "__doc__": f"Bound a value once instead of by {self.kinds[0]} and {self.kinds[1]}.",
-        }
-        name = f"{self.kinds[1]}Of{self.kinds[0]}{'' if self.are_operands else 'Attributes'}"
-        return type(name, (Rule,), content)
+            f"(x) => (y) {{ y = {after} }}",
+            where,
+            lambda ranks: [dict(zip(self.names, bounds, strict=False)) for bounds in _CHOICES],
+            since=_FIRST if self.are_operands else 7,
+            until=None if self.are_operands else _FIRST,
+        )
 
     def _constant(self, match: Match, number: float) -> Any:
         if not self.are_operands:
@@ -89,4 +83,4 @@ class _Bounds:
 
 for _kinds in (("Relu", "Clip"), ("Clip", "Relu"), ("Clip", "Clip")):
     for _are_operands in (False, True):
-        shipped(_Bounds(_kinds, _are_operands).rule())
+        _Bounds(_kinds, _are_operands).add()

@@ -1,47 +1,39 @@
 """Products with what follows them in one operator."""
 
-from collections.abc import Mapping
-from typing import Any
+import itertools
 
 import numpy as np
 
 from ....ir import Value
 from ..rules.match import Match
-from ..rules.registry import shipped
-from ..rules.rule import Rule
+from ..rules.registry import law
+
+law(
+    "MatMulAdd (reals): Make a Gemm of a product of matrices and a bias.",
+    "(floats x[m, k], w[k, n], b[< m, n]) => (y) { t = MatMul (x, w)  y = Add (t, b) }",
+    "(x, w, b) => (y) { y = Gemm (x, w, b) }",
+)
 
 
-@shipped
-class MatMulAdd(Rule):
-    """Make a Gemm of a product of matrices and a bias."""
+def _sums_last_axis(match: Match) -> bool:
+    """Require a new axis before the last one, and sums along that."""
+    rank = match.rank("x")
+    if rank is None:
+        return False
+    return match.axes("a", rank + 1) == (rank - 1,) and match.axes("b", rank + 1) == (rank,)
 
-    before = "(floats x[m, k], w[k, n], b[< m, n]) => (y) { t = MatMul (x, w)  y = Add (t, b) }"
-    after = "(x, w, b) => (y) { y = Gemm (x, w, b) }"
-    exactness = "reals"
 
-
-@shipped
-class SumOfProducts(Rule):
-    """Make a MatMul of the sums of all products of two sets of rows."""
-
-    before = """(floats x[*S, m, k], z[n, k]) => (y) {
+law(
+    "SumOfProducts (reals): Make a MatMul of the sums of all products of two sets of rows.",
+    """(floats x[*S, m, k], z[n, k]) => (y) {
         u = Unsqueeze <axes = @a> (x)
         p = Mul (u, z)
         y = ReduceSum <axes = @b, keepdims = 0> (p)
-    }"""
-    after = "(x, z) => (y) { t = Transpose <perm = [1, 0]> (z)  y = MatMul (x, t) }"
-    exactness = "reals"
-
-    def where(self, match: Match) -> bool:
-        """Require a new axis before the last one, and sums along that."""
-        rank = match.rank("x")
-        if rank is None:
-            return False
-        return match.axes("a", rank + 1) == (rank - 1,) and match.axes("b", rank + 1) == (rank,)
-
-    def cases(self, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Count axes from the end and from the front."""
-        return [{"a": (-2,), "b": (-1,)}, {"a": (ranks["S"] + 1,), "b": (ranks["S"] + 2,)}]
+    }""",
+    "(x, z) => (y) { t = Transpose <perm = [1, 0]> (z)  y = MatMul (x, t) }",
+    _sums_last_axis,
+    lambda ranks: [{"a": (-2,), "b": (-1,)}, {"a": (ranks["S"] + 1,), "b": (ranks["S"] + 2,)}],
+)
 
 
 def _shapes(a: int, b: int) -> str:
@@ -49,133 +41,52 @@ def _shapes(a: int, b: int) -> str:
     return f"x[{('m, k', 'k, m')[a]}], w[{('k, n', 'n, k')[b]}]"
 
 
-def _bias(a: int, b: int) -> type[Rule]:
-    """A rule that adds a bias in a Gemm with attributes transA and transB."""
-    gemm = f"Gemm <alpha = @a, transA = {a}, transB = {b}>"
-    content = {
-        "before": f"""(floats {_shapes(a, b)}, b[< m, n]) => (y) {{
-            t = {gemm} (x, w)
+for _a, _b in itertools.product((0, 1), repeat=2):
+    _gemm = f"Gemm <alpha = @a, transA = {_a}, transB = {_b}>"
+    law(
+        f"Gemm{_a}{_b}Add (reals): Add a bias in the Gemm.",
+        f"""(floats {_shapes(_a, _b)}, b[< m, n]) => (y) {{
+            t = {_gemm} (x, w)
             y = Add (t, b)
         }}""",
-        "after": f"(x, w, b) => (y) {{ y = {gemm} (x, w, b) }}",
-        "exactness": "reals",
-        # From 11 on, a Gemm may have no bias.
-        "since": 11,
-        "__doc__": "Add a bias in the Gemm.",
-    }
-    return type(f"Gemm{a}{b}Add", (Rule,), content)
+        f"(x, w, b) => (y) {{ y = {_gemm} (x, w, b) }}",
+        since=11,  # the first opset whose Gemm may have no bias
+    )
+    for _op in ("Add", "Sub"):
+        law(
+            f"{_op}OfGemm{_a}{_b} (reals): Apply {_op} to the bias of the Gemm.",
+            f"""(floats {_shapes(_a, _b)}, const b[n], const s[< n]) => (y) {{
+                t = {_gemm} (x, w, b)
+                y = {_op} (t, s)
+            }}""",
+            f"(x, w, b, s) => (y) {{ d = {_op} (b, s)  y = {_gemm} (x, w, d) }}",
+        )
 
-
-def _shifted(op_type: str, a: int, b: int) -> type[Rule]:
-    """A rule that adds to the constant bias of a Gemm."""
-    gemm = f"Gemm <alpha = @a, transA = {a}, transB = {b}>"
-    content = {
-        "before": f"""(floats {_shapes(a, b)}, const b[n], const s[< n]) => (y) {{
-            t = {gemm} (x, w, b)
-            y = {op_type} (t, s)
+for _place, _flag, _other in itertools.product(("Right", "Left"), (0, 1), (0, 1)):
+    # Its attributes transA and transB, where a Transpose is before it, and without that.
+    _flags, _turned = ((_other, _flag), (_other, 1 - _flag))
+    _turn, _pair = "w", "x, t"
+    if _place == "Left":
+        _flags, _turned = _flags[::-1], _turned[::-1]
+        _turn, _pair = "x", "t, w"
+    _gemm = "Gemm <alpha = @a, beta = @c, transA = {}, transB = {}> ({}, b?)"
+    law(
+        f"GemmOfTransposed{_place}{_flags[0]}{_flags[1]} (reals): Let the Gemm transpose a matrix.",
+        f"""(floats {_shapes(*_turned)}, b[< m, n]) => (y) {{
+            t = Transpose <perm = [1, 0]> ({_turn})
+            y = {_gemm.format(*_flags, _pair)}
         }}""",
-        "after": f"(x, w, b, s) => (y) {{ d = {op_type} (b, s)  y = {gemm} (x, w, d) }}",
-        "exactness": "reals",
-        "__doc__": f"Apply {op_type} to the bias of the Gemm.",
-    }
-    return type(f"{op_type}OfGemm{a}{b}", (Rule,), content)
-
-
-for _flags in ((0, 0), (0, 1), (1, 0), (1, 1)):
-    shipped(_bias(*_flags))
-    for _op_type in ("Add", "Sub"):
-        shipped(_shifted(_op_type, *_flags))
-
-
-def _turned(is_first: bool, flag: int, other: int) -> type[Rule]:
-    """A rule by which a Gemm transposes an operand by itself, or no longer.
-
-    Args:
-        is_first: true for the first operand.
-        flag: its attribute transA or transB.
-        other: that of the other operand.
-    """
-    first, second = (flag, other) if is_first else (other, flag)
-    turned = (1 - first, second) if is_first else (first, 1 - second)
-
-    def gemm(a: int, b: int, operands: str) -> str:
-        return f"Gemm <alpha = @a, beta = @c, transA = {a}, transB = {b}> ({operands}, b?)"
-
-    content = {
-        "before": f"""(floats {_shapes(*turned)}, b[< m, n]) => (y) {{
-            t = Transpose <perm = [1, 0]> ({"x" if is_first else "w"})
-            y = {gemm(first, second, "t, w" if is_first else "x, t")}
+        f"(x, w, b) => (y) {{ y = {_gemm.format(*_turned, 'x, w')} }}",
+    )
+for _name, _turn, _pair, _flags in (("", "w", "x, t", (0, 1)), ("Left", "x", "t, w", (1, 0))):
+    law(
+        f"MatMulOfTransposed{_name} (reals): Make a Gemm of a product of a transposed matrix.",
+        f"""(floats {_shapes(*_flags)}) => (y) {{
+            t = Transpose <perm = [1, 0]> ({_turn})  y = MatMul ({_pair})
         }}""",
-        "after": f"(x, w, b) => (y) {{ y = {gemm(*turned, 'x, w')} }}",
-        "exactness": "reals",
-        "__doc__": "Let the Gemm transpose a matrix.",
-    }
-    place = "Left" if is_first else "Right"
-    return type(f"GemmOfTransposed{place}{first}{second}", (Rule,), content)
-
-
-for _is_first in (False, True):
-    for _flag in (0, 1):
-        for _other in (0, 1):
-            shipped(_turned(_is_first, _flag, _other))
-
-
-def _product_of_turned(is_first: bool) -> type[Rule]:
-    """A rule that makes a Gemm of a product of a transposed matrix.
-
-    Args:
-        is_first: true for the first operand.
-    """
-    shape, operands = ("x[k, m], w[k, n]", "t, w") if is_first else ("x[m, k], w[n, k]", "x, t")
-    content = {
-        "before": f"""(floats {shape}) => (y) {{
-            t = Transpose <perm = [1, 0]> ({"x" if is_first else "w"})  y = MatMul ({operands})
-        }}""",
-        "after": f"(x, w) => (y) {{ y = Gemm <trans{'A' if is_first else 'B'} = 1> (x, w) }}",
-        "exactness": "reals",
-        # From 11 on, a Gemm may have no bias.
-        "since": 11,
-        "__doc__": "Make a Gemm of a product of a transposed matrix.",
-    }
-    return type(f"MatMulOfTransposed{'Left' if is_first else ''}", (Rule,), content)
-
-
-for _is_first in (False, True):
-    shipped(_product_of_turned(_is_first))
-
-
-def _scaled(op_type: str, trans: int | None) -> type[Rule]:
-    """A rule that scales the constant weights instead of a product.
-
-    Args:
-        op_type: Mul or Div.
-        trans: the attribute transB of a Gemm; None for a MatMul.
-    """
-    right = "n, k" if trans else "k, n"
-    gemm = f"Gemm <alpha = @a, beta = @c, transB = {trans}>"
-    product = "MatMul (x, w)" if trans is None else f"{gemm} (x, w, b)"
-    bias = "" if trans is None else ", const b[n]"
-    rows = "*S, k" if trans is None else "m, k"
-    # Weights that the Gemm turns have their columns as rows.
-    factor = "r = Unsqueeze <axes = [1]> (s)  " if trans else ""
-    scaled = f"{factor}v = {op_type} (w, {'r' if trans else 's'})"
-    after = "y = MatMul (x, v)" if trans is None else f"d = {op_type} (b, s)  y = {gemm} (x, v, d)"
-    content = {
-        "before": f"""(floats x[{rows}], const w[{right}], const s[{"n" if trans else "< n"}]{bias})
-            => (y) {{ t = {product}  y = {op_type} (t, s) }}""",
-        "after": f"(x, w, s) => (y) {{ {scaled}  {after} }}".replace(
-            "(x, w, s)", "(x, w, s)" if trans is None else "(x, w, s, b)", 1
-        ),
-        "exactness": "reals",
-        "__doc__": f"Apply {op_type} to the weights instead of the product.",
-    }
-    kind = "MatMul" if trans is None else f"Gemm{trans or ''}"
-    return type(f"{op_type}Of{kind}", (Rule,), content)
-
-
-for _op_type in ("Mul", "Div"):
-    for _form in (None, 0, 1):
-        shipped(_scaled(_op_type, _form))
+        f"(x, w) => (y) {{ y = Gemm <trans{'AB'[_flags[1]]} = 1> (x, w) }}",
+        since=11,  # the first opset whose Gemm may have no bias
+    )
 
 
 def belongs_to_gelu(match: Match) -> bool:
@@ -192,79 +103,87 @@ def _operands(value: Value, op_type: str) -> list[Value]:
     return [] if is_other or node is None else [v for v in node.inputs if v is not None]
 
 
-def _scaled_before(op_type: str, trans: int | None) -> type[Rule]:
-    """A rule that scales the constant weights instead of the rows of a product.
+_KINDS = {None: "MatMul", 0: "Gemm", 1: "Gemm1"}
+"""Names of a product, by the attribute transB of a Gemm."""
+
+
+def _scaled(op_type: str, trans: int | None) -> None:
+    """Add a rule that scales the constant weights instead of a product.
 
     Args:
         op_type: Mul or Div.
         trans: the attribute transB of a Gemm; None for a MatMul.
     """
-    right = "n, k" if trans else "k, n"
+    gemm = f"Gemm <alpha = @a, beta = @c, transB = {trans}>"
+    rows, bias, last = "*S, k", "", "y = MatMul (x, v)"
+    if trans is not None:
+        rows, bias, last = "m, k", ", b", f"d = {op_type} (b, s)  y = {gemm} (x, v, d)"
+    # Weights that the Gemm turns have their columns as rows.
+    factor = "r = Unsqueeze <axes = [1]> (s)  " if trans else ""
+    law(
+        f"{op_type}Of{_KINDS[trans]} (reals):"
+        f" Apply {op_type} to the weights instead of the product.",
+        f"""(floats x[{rows}], const w[{"n, k" if trans else "k, n"}],
+            const s[{"n" if trans else "< n"}]{", const b[n]" if bias else ""}) => (y) {{
+            t = {f"{gemm} (x, w, b)" if bias else "MatMul (x, w)"}  y = {op_type} (t, s) }}""",
+        f"""(x, w, s{bias}) => (y) {{
+            {factor}v = {op_type} (w, {"r" if trans else "s"})  {last} }}""",
+    )
+
+
+def _scaled_before(op_type: str, trans: int | None) -> None:
+    """Add a rule that scales the constant weights instead of the rows of a product.
+
+    Args:
+        op_type: Mul or Div.
+        trans: the attribute transB of a Gemm; None for a MatMul.
+    """
     gemm = f"Gemm <alpha = @a, beta = @c, transB = {trans}>"
     rows, node = ("*S, k", "MatMul ({}, {})") if trans is None else ("m, k", gemm + " ({}, {}, b?)")
-    bias = "" if trans is None else ", b"
-    shape = "[< m, n]" if bias else ""
-
-    def where(self: Rule, match: Match) -> bool:
-        return not belongs_to_gelu(match)
-
-    content = {
-        "before": f"""(floats x[{rows}], const w[{right}], const s[< 1]{bias}{shape})
+    bias, shape = ("", "") if trans is None else (", b", "[< m, n]")
+    law(
+        f"{op_type}Before{_KINDS[trans]} (reals):"
+        f" Apply {op_type} to the weights instead of the rows of a product.",
+        f"""(floats x[{rows}], const w[{"n, k" if trans else "k, n"}], const s[< 1]{bias}{shape})
             => (y) {{ t = {op_type} (x, s)  y = {node.format("t", "w")} }}""",
-        "after": f"""(x, w, s{bias}) => (y) {{
+        f"""(x, w, s{bias}) => (y) {{
             v = {op_type} (w, s)  y = {node.format("x", "v")} }}""",
-        "exactness": "reals",
-        "where": where,
-        "ranks": range(1, 7),
-        "__doc__": f"Apply {op_type} to the weights instead of the rows of a product.",
-    }
-    kind = "MatMul" if trans is None else f"Gemm{trans or ''}"
-    return type(f"{op_type}Before{kind}", (Rule,), content)
+        lambda match: not belongs_to_gelu(match),
+        ranks=range(1, 7),
+    )
 
 
-for _op_type in ("Mul", "Div"):
-    for _form in (None, 0, 1):
-        shipped(_scaled_before(_op_type, _form))
+for _form in (_scaled, _scaled_before):
+    for _op, _trans in itertools.product(("Mul", "Div"), _KINDS):
+        _form(_op, _trans)
 
 
-def _normalized(trans: int | None, has_bias: bool) -> type[Rule]:
-    """A rule that normalizes a batch in the weights of a product.
+def _normalized(trans: int | None, has_bias: bool) -> None:
+    """Add a rule that normalizes a batch in the weights of a product.
 
     Args:
         trans: the attribute transB of a Gemm; None for a MatMul.
         has_bias: true for a Gemm with a bias.
     """
-    right = "n, k" if trans else "k, n"
     gemm = f"Gemm <alpha = @a, transB = {trans}>"
-    node = "MatMul ({}{})" if trans is None else gemm + " ({}{})"
-    header = f"float x[m, k], const float w[{right}]{', const float b[n]' if has_bias else ''}"
-    values = "const float f[n], const float o[n], const float mu[n], const float va[n]"
-    shift = "g = Sub (b, mu)" if has_bias else "g = Neg (mu)"
-    columns = "l = Unsqueeze <axes = [1]> (k)" if trans else "l = Identity (k)"
-    after = "Gemm (x, v, u)" if trans is None else f"{gemm} (x, v, u)"
-
-    def where(self: Rule, match: Match) -> bool:
-        return match.bind("z", np.array(match["e"], np.float32))
-
-    def cases(self: Rule, ranks: Any) -> list[dict[str, Any]]:
-        return [{"e": 1e-3, "a": alpha} for alpha in (1.0, 0.5)]
-
-    content = {
-        "before": f"""({header}, {values}) => (y) {{
-            t = {node.format("x, w", ", b" if has_bias else "")}
+    node = "MatMul" if trans is None else gemm
+    bias, header = (", b", ", const float b[n]") if has_bias else ("", "")
+    law(
+        f"NormalizationOf{_KINDS[trans]}{'Bias' if has_bias else ''} (reals):"
+        " Normalize a batch in the weights of a product.",
+        f"""(float x[m, k], const float w[{"n, k" if trans else "k, n"}]{header},
+            const float f[n], const float o[n], const float mu[n], const float va[n]) => (y) {{
+            t = {node} (x, w{bias})
             y = BatchNormalization <epsilon = @e> (t, f, o, mu, va) }}""",
-        "after": f"""(x, w, f, o, mu, va{", b" if has_bias else ""}) => (y) {{
-            q = Add (va, @z)  s = Sqrt (q)  k = Div (f, s)  {columns}  v = Mul (w, l)
-            {shift}  i = Mul (g, k)  u = Add (i, o)  y = {after} }}""",
-        "exactness": "reals",
-        "where": where,
-        "cases": cases,
-        "__doc__": "Normalize a batch in the weights of a product.",
-    }
-    kind = "MatMul" if trans is None else f"Gemm{trans or ''}{'Bias' if has_bias else ''}"
-    return type(f"NormalizationOf{kind}", (Rule,), content)
+        f"""(x, w, f, o, mu, va{bias}) => (y) {{
+            q = Add (va, @z)  s = Sqrt (q)  k = Div (f, s)
+            l = {"Unsqueeze <axes = [1]>" if trans else "Identity"} (k)  v = Mul (w, l)
+            g = {"Sub (b, mu)" if has_bias else "Neg (mu)"}  i = Mul (g, k)  u = Add (i, o)
+            y = {"Gemm" if trans is None else gemm} (x, v, u) }}""",
+        lambda match: match.bind("z", np.array(match["e"], np.float32)),
+        lambda ranks: [{"e": 1e-3, "a": alpha} for alpha in (1.0, 0.5)],
+    )
 
 
-for _trans in (None, 0, 1):
-    for _has_bias in (False, True)[: 1 if _trans is None else 2]:
-        shipped(_normalized(_trans, _has_bias))
+for _trans, _has_bias in ((None, False), (0, False), (0, True), (1, False), (1, True)):
+    _normalized(_trans, _has_bias)

@@ -7,8 +7,7 @@ import numpy as np
 
 from ....facts.polynomial import product
 from ..rules.match import Match
-from ..rules.registry import shipped
-from ..rules.rule import Rule
+from ..rules.registry import law
 from .contractions import belongs_to_gelu
 
 _IMAGE, _KERNEL = ("h", "i", "j"), ("p", "q", "r")
@@ -16,7 +15,7 @@ _SPATIAL = {"h": 7, "i": 6, "j": 5, "p": 3, "q": 1, "r": 2}
 """Sizes of images and kernels in proofs; batch and channels have any size."""
 
 
-def _cases(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+def _cases(ranks: Mapping[str, int]) -> list[dict[str, Any]]:
     """Take one group and two, with and without strides."""
     rank = ranks["x"] - 2
     strides = {"strides": (2, 1, 1)[:rank], "pads": (1,) * (2 * rank)}
@@ -25,7 +24,7 @@ def _cases(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
     return [{**_SPATIAL, **form, "e": 1e-3} for form in forms]
 
 
-def _cases_transposed(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+def _cases_transposed(ranks: Mapping[str, int]) -> list[dict[str, Any]]:
     """Take one group, with and without strides, and a group for each channel."""
     rank = ranks["x"] - 2
     strides = {"strides": (2, 1, 3)[:rank], "pads": (1,) * (2 * rank)}
@@ -56,18 +55,17 @@ class _Convolution:
         """The convolution of the image with weights and a bias."""
         return f"{self.op_type} <*A> (x, {weights}{bias})"
 
-    def rule(self, kind: str, where: Any = None, **content: Any) -> None:
-        """Add a rule.
+    def law(self, head: str, before: str, after: str, where: Any = None) -> None:
+        """Add a rule of the convolution.
 
         Args:
-            kind: the start of its name.
+            head: the start of its name, and its summary.
+            before, after: its texts.
             where: a condition beside that on the channels.
-            content: its texts.
         """
-        transposed = self.op_type == "ConvTranspose"
-        rank = self.rank
+        transposed, rank = self.op_type == "ConvTranspose", self.rank
 
-        def channels(rule: Rule, match: Match) -> bool:
+        def channels(match: Match) -> bool:
             group, count = match["A"].get("group", 1), match.shape("w")
             # In groups of several channels, no axes of the weights are the output channels.
             if transposed and group != 1 and (count is None or count[0].value != group):
@@ -75,11 +73,11 @@ class _Convolution:
             first = group if transposed else -1
             filters = (first, *((-1,) if transposed else (1,)), *(1,) * rank)
             match.bind("filters", (1,) * (rank + 2) if _is_number(match) else filters)
-            return where is None or bool(where(rule, match))
+            return where is None or bool(where(match))
 
-        content |= {"exactness": "reals", "where": channels}
-        content["cases"] = _cases_transposed if transposed else _cases
-        shipped(type(f"{kind}{self.name}", (Rule,), content))
+        kind, summary = head.split(": ", 1)
+        cases = _cases_transposed if transposed else _cases
+        law(f"{kind}{self.name} (reals): {summary}", before, after, channels, cases)
 
 
 def _is_number(match: Match) -> bool:
@@ -91,7 +89,7 @@ def _is_number(match: Match) -> bool:
 def _add(form: _Convolution, op_type: str) -> None:
     channel = 1 if form.op_type == "ConvTranspose" else 0
 
-    def where(self: Rule, match: Match) -> bool:
+    def where(match: Match) -> bool:
         """Repeat a number for each channel where there is no bias."""
         weights = match.shape("w")
         count = None if weights is None else weights[channel].value
@@ -103,33 +101,31 @@ def _add(form: _Convolution, op_type: str) -> None:
 
     alone = "u = Neg (r)" if op_type == "Sub" else "u = Identity (r)"
     bias = f"u = {op_type} (b, r)" if form.bias else alone
-    form.rule(
-        f"{op_type}Of",
-        where,
-        __doc__=f"Apply {op_type} to the bias of a {form.op_type}.",
-        before=f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
+    form.law(
+        f"{op_type}Of: Apply {op_type} to the bias of a {form.op_type}.",
+        f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
             t = {form.node("w", form.bias)}  y = {op_type} (t, s) }}""",
-        after=f"""(x, w, s{form.bias}) => (y) {{
+        f"""(x, w, s{form.bias}) => (y) {{
             v = Reshape (s, [-1])  r = Expand (v, @channels)
             {bias}  y = {form.node("w", ", u")} }}""",
+        where,
     )
 
 
 def _scale(form: _Convolution, op_type: str) -> None:
     bias = f"u = {op_type} (b, v)  " if form.bias else ""
-    form.rule(
-        f"{op_type}Of",
-        __doc__=f"Apply {op_type} to the weights of a {form.op_type}.",
-        before=f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
+    form.law(
+        f"{op_type}Of: Apply {op_type} to the weights of a {form.op_type}.",
+        f"""{form.header}, const floats s[< 1, m, {form.ones}]) => ({form.result}) {{
             t = {form.node("w", form.bias)}  y = {op_type} (t, s) }}""",
-        after=f"""(x, w, s{form.bias}) => (y) {{
+        f"""(x, w, s{form.bias}) => (y) {{
             v = Reshape (s, [-1])  k = Reshape (s, @filters)  l = {op_type} (w, k)
             {bias}y = {form.node("l", ", u" if form.bias else "")} }}""",
     )
 
 
 def _scale_before(form: _Convolution, op_type: str) -> None:
-    def where(self: Rule, match: Match) -> bool:
+    def where(match: Match) -> bool:
         """Require one group, or the same number for all channels."""
         first = (-1, 1) if form.op_type == "ConvTranspose" else (1, -1)
         match.bind("inputs", (*first, *(1,) * form.rank))
@@ -137,14 +133,14 @@ def _scale_before(form: _Convolution, op_type: str) -> None:
         one_group = form.op_type == "ConvTranspose" or match["A"].get("group", 1) == 1
         return (one_group or _is_number(match)) and not belongs_to_gelu(match)
 
-    form.rule(
-        f"{op_type}Before",
-        where,
-        __doc__=f"Apply {op_type} to the weights of a {form.op_type} instead of its input.",
-        before=f"""{form.header}, const floats s[< 1, c, {form.ones}]) => (y) {{
+    form.law(
+        f"{op_type}Before:"
+        f" Apply {op_type} to the weights of a {form.op_type} instead of its input.",
+        f"""{form.header}, const floats s[< 1, c, {form.ones}]) => (y) {{
             t = {op_type} (x, s)  y = {form.node("w", form.bias).replace("(x,", "(t,")} }}""",
-        after=f"""(x, w, s{form.bias}) => (y) {{
+        f"""(x, w, s{form.bias}) => (y) {{
             k = Reshape (s, @inputs)  l = {op_type} (w, k)  y = {form.node("l", form.bias)} }}""",
+        where,
     )
 
 
@@ -181,7 +177,7 @@ def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -
         parameters: the names of operands besides the image.
     """
 
-    def where(self: Rule, match: Match) -> bool:
+    def where(match: Match) -> bool:
         pads, changes = _pads(match, rank), dict[str, int]()
         if name == "AveragePool":
             attributes = match["A"]
@@ -196,51 +192,44 @@ def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -
                 return False
         return pads is not None and match.bind("B", {**match["A"], "pads": pads, **changes})
 
-    def cases(self: Rule, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+    def cases(ranks: Mapping[str, int]) -> list[dict[str, Any]]:
         """Pad one side, and both."""
         sides = (0, 0, *(0, 1, 0)[:rank]), (0, 0, *(2, 1, 1)[:rank])
-        forms = _cases(self, ranks)
+        forms = _cases(ranks)
         if name == "AveragePool":
             window = {"kernel_shape": (3, 2, 2)[:rank], "strides": (2, 1, 1)[:rank]}
             own = {"pads": (1, *(0,) * (2 * rank - 1)), "count_include_pad": 1}
             forms = [{**_SPATIAL, "A": form} for form in (window, {**window, **own})]
         return [{**form, "widths": sides[0] + sides[1], "z": 0.0} for form in forms]
 
-    content = {
-        "__doc__": "Let an operator of windows pad its image.",
-        "before": tuple(
+    law(
+        f"PadBefore{name}{rank}D{'Bias' if ', b' in parameters else ''} (reals):"
+        " Let an operator of windows pad its image.",
+        tuple(
             f"""{header}{", const floats z[]" if zero else ""}) => (y) {{
                 t = Pad <pads = @widths> (x{zero})  y = {node.replace("(x", "(t")} }}"""
             for zero in ("", ", z")
         ),
-        "after": f"(x{parameters}) => (y) {{ y = {node.replace('*A', '*B')} }}",
-        "exactness": "reals",
-        "where": where,
-        "cases": cases,
-    }
-    shipped(
-        type(f"PadBefore{name}{rank}D{'Bias' if ', b' in parameters else ''}", (Rule,), content)
+        f"(x{parameters}) => (y) {{ y = {node.replace('*A', '*B')} }}",
+        where,
+        cases,
     )
 
 
 def _normalize(form: _Convolution) -> None:
-    def where(self: Rule, match: Match) -> bool:
-        return match.bind("z", np.array(match["e"], np.float32))
-
     shift = "g = Sub (b, mu)" if form.bias else "g = Neg (mu)"
     values = "const float f[m], const float o[m], const float mu[m], const float va[m]"
     header = form.header.replace("floats", "float")
-    form.rule(
-        "NormalizationOf",
-        where,
-        __doc__=f"Normalize a batch in the weights of a {form.op_type}.",
-        before=f"""{header}, {values}) => (y) {{
+    form.law(
+        f"NormalizationOf: Normalize a batch in the weights of a {form.op_type}.",
+        f"""{header}, {values}) => (y) {{
             t = {form.node("w", form.bias)}
             y = BatchNormalization <epsilon = @e> (t, f, o, mu, va) }}""",
-        after=f"""(x, w, f, o, mu, va{form.bias}) => (y) {{
+        f"""(x, w, f, o, mu, va{form.bias}) => (y) {{
             a = Add (va, @z)  s = Sqrt (a)  k = Div (f, s)
             l = Reshape (k, @filters)  v = Mul (w, l)
             {shift}  i = Mul (g, k)  u = Add (i, o)  y = {form.node("v", ", u")} }}""",
+        lambda match: match.bind("z", np.array(match["e"], np.float32)),
     )
 
 

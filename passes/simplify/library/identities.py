@@ -1,11 +1,11 @@
 """Operators that return their operand: neutral elements, equal operands, unchanged shapes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ....definitions.element_types import UNIVERSE
 from ..rules.match import Match
-from ..rules.registry import laws, shipped
-from ..rules.rule import Rule
+from ..rules.registry import law, laws
 
 laws("""
 DivByOne: Remove a division by 1.
@@ -74,171 +74,107 @@ def ends_normalization(match: Match) -> bool:
     return divisor is not None and divisor.producer is not None and divisor.producer.is_op("Sqrt")
 
 
-@shipped
-class MulByOne(Rule):
-    """Remove a product with 1."""
-
-    before = "(x[*S]) => (y[*S]) { y = Mul (x, 1) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Require a product or sum that ends no normalization."""
-        return not ends_normalization(match)
-
-
-@shipped
-class AddMinusZero(Rule):
-    """Remove an addition of -0.0."""
-
-    before = "(floats x[*S]) => (y[*S]) { y = Add (x, -0.0) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Require a product or sum that ends no normalization."""
-        return not ends_normalization(match)
-
-
-@shipped
-class AddFloatZero(Rule):
-    """Remove an addition of 0.0, which turns -0.0 into 0.0."""
-
-    before = "(floats x[*S]) => (y[*S]) { y = Add (x, 0.0) }"
-    after = "(x) => (x)"
-    exactness = "values"
-
-    def where(self, match: Match) -> bool:
-        """Require a product or sum that ends no normalization."""
-        return not ends_normalization(match)
+law(
+    "MulByOne: Remove a product with 1.",
+    "(x[*S]) => (y[*S]) { y = Mul (x, 1) }",
+    "(x) => (x)",
+    lambda match: not ends_normalization(match),
+)
+law(
+    "AddMinusZero: Remove an addition of -0.0.",
+    "(floats x[*S]) => (y[*S]) { y = Add (x, -0.0) }",
+    "(x) => (x)",
+    lambda match: not ends_normalization(match),
+)
+law(
+    "AddFloatZero (values): Remove an addition of 0.0, which turns -0.0 into 0.0.",
+    "(floats x[*S]) => (y[*S]) { y = Add (x, 0.0) }",
+    "(x) => (x)",
+    lambda match: not ends_normalization(match),
+)
+law(
+    "ExpandToItself: Remove an Expand to the shape of its operand.",
+    "(x[*S], s) => (y[*S]) { y = Expand (x, s) }",
+    "(x) => (x)",
+    cases=lambda ranks: [{"s": "Shape (x)"}, {"s": (1,) * ranks["S"]}],
+)
 
 
-@shipped
-class ExpandToItself(Rule):
-    """Remove an Expand to the shape of its operand."""
-
-    before = "(x[*S], s) => (y[*S]) { y = Expand (x, s) }"
-    after = "(x) => (x)"
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Take the shape of the operand, and ones."""
-        return [{"s": "Shape (x)"}, {"s": (1,) * ranks["S"]}]
+def _kept_sizes(ranks: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The shape of the operand, and constants that keep each size."""
+    zeros = (0,) * ranks["S"]
+    return [{"s": zeros}, {"s": "Shape (x)"}, *([{"s": (*zeros[:-1], -1)}] if zeros else [])]
 
 
-@shipped
-class ReshapeToItself(Rule):
-    """Remove a Reshape to the shape of its operand."""
-
-    before = (
+law(
+    "ReshapeToItself: Remove a Reshape to the shape of its operand.",
+    (
         "(x[*S], s) => (y[*S]) { y = Reshape (x, s) }",
         "(x[*S], s) => (y[*S]) { y = Reshape <allowzero = 1> (x, s) }",
-    )
-    after = "(x) => (x)"
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Take the shape of the operand, and constants that keep each size."""
-        zeros = (0,) * ranks["S"]
-        some = [{"s": zeros}, {"s": "Shape (x)"}]
-        return [*some, {"s": (*zeros[:-1], -1)}] if zeros else some
-
-
-@shipped
-class TileByOne(Rule):
-    """Remove a Tile that repeats nothing."""
-
-    before = "(x, s) => (y) { y = Tile (x, @r) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Require ones only."""
-        return set(match["r"]) <= {1}
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Repeat each axis once."""
-        return [{"r": (1,) * ranks["x"]}]
-
-
-@shipped
-class TransposeToItself(Rule):
-    """Remove a Transpose that keeps the order of the axes."""
-
-    before = "(x) => (y) { y = Transpose <perm = @p> (x) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Require the order of the axes."""
-        return match["p"] == tuple(range(len(match["p"])))
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Keep the order."""
-        return [{"p": tuple(range(ranks["x"]))}]
+    ),
+    "(x) => (x)",
+    cases=_kept_sizes,
+)
+law(
+    "TileByOne: Remove a Tile that repeats nothing.",
+    "(x, s) => (y) { y = Tile (x, @r) }",
+    "(x) => (x)",
+    lambda match: set(match["r"]) <= {1},
+    lambda ranks: [{"r": (1,) * ranks["x"]}],
+)
+law(
+    "TransposeToItself: Remove a Transpose that keeps the order of the axes.",
+    "(x) => (y) { y = Transpose <perm = @p> (x) }",
+    "(x) => (x)",
+    lambda match: match["p"] == tuple(range(len(match["p"]))),
+    lambda ranks: [{"p": tuple(range(ranks["x"]))}],
+)
+law(
+    "PadByZero: Remove a Pad that adds nothing.",
+    "(x, v) => (y) { y = Pad <pads = @p, mode = @m> (x, v?) }",
+    "(x) => (x)",
+    lambda match: set(match["p"]) <= {0},
+    lambda ranks: [
+        {"p": (0,) * (2 * ranks["x"]), "m": mode} for mode in ("constant", "edge", "reflect")
+    ],
+)
 
 
-@shipped
-class PadByZero(Rule):
-    """Remove a Pad that adds nothing."""
-
-    before = "(x, v) => (y) { y = Pad <pads = @p, mode = @m> (x, v?) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Require zeros only."""
-        return set(match["p"]) <= {0}
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Add nothing, in each mode."""
-        modes = ("constant", "edge", "reflect")
-        return [{"p": (0,) * (2 * ranks["x"]), "m": mode} for mode in modes]
+def _cuts_nothing(match: Match) -> bool:
+    """Require steps of 1, and ends beyond any size or a constant size."""
+    sizes, axes = match.stars["S"], match.axes("a", len(match.stars["S"]))
+    if axes is None or set(match["t"]) - {1}:
+        return False
+    ends = zip(match["e"], axes, strict=True)
+    return all(end == _LAST or sizes[axis].value is not None for end, axis in ends)
 
 
-@shipped
-class SliceToItself(Rule):
-    """Remove a Slice that keeps all elements in their order."""
-
-    before = "(x[*S]) => (y[*S]) { y = Slice <starts=@s, ends=@e, axes=@a, steps=@t> (x) }"
-    after = "(x) => (x)"
-    sizes = ("symbols", "numbers")
-
-    def where(self, match: Match) -> bool:
-        """Require steps of 1, and ends beyond any size or a constant size."""
-        sizes, axes = match.stars["S"], match.axes("a", len(match.stars["S"]))
-        if axes is None or set(match["t"]) - {1}:
-            return False
-        ends = zip(match["e"], axes, strict=True)
-        return all(end == _LAST or sizes[axis].value is not None for end, axis in ends)
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Take whole axes."""
-        whole = {"s": (0,), "t": (1,)}
-        axes = range(-1, ranks["S"]) if ranks["S"] else ()
-        return [{**whole, "e": (end,), "a": (axis,)} for axis in axes for end in (_LAST, 9)]
-
-
-@shipped
-class CastToItself(Rule):
-    """Remove a Cast to the type that a value has."""
-
-    before = "(x) => (y) { y = Cast <to = @t> (x) }"
-    after = "(x) => (x)"
-
-    def where(self, match: Match) -> bool:
-        """Compare the types."""
-        return bool(match.elem_type("x") == match["t"])
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Take each type."""
-        return [{"t": each} for each in UNIVERSE]
-
-
-@shipped
-class InferenceDropout(Rule):
-    """Remove a Dropout in inference."""
-
-    before = (
+law(
+    "SliceToItself: Remove a Slice that keeps all elements in their order.",
+    "(x[*S]) => (y[*S]) { y = Slice <starts=@s, ends=@e, axes=@a, steps=@t> (x) }",
+    "(x) => (x)",
+    _cuts_nothing,
+    lambda ranks: [
+        {"s": (0,), "t": (1,), "e": (end,), "a": (axis,)}
+        for axis in (range(-1, ranks["S"]) if ranks["S"] else ())
+        for end in (_LAST, 9)
+    ],
+    sizes=("symbols", "numbers"),
+)
+law(
+    "CastToItself: Remove a Cast to the type that a value has.",
+    "(x) => (y) { y = Cast <to = @t> (x) }",
+    "(x) => (x)",
+    lambda match: bool(match.elem_type("x") == match["t"]),
+    lambda ranks: [{"t": each} for each in UNIVERSE],
+)
+law(
+    "InferenceDropout: Remove a Dropout in inference.",
+    (
         "(x) => (y) { y = Dropout <ratio = @q> (x) }",
         "(x, r) => (y) { y = Dropout (x, r?) }",
         "(x, r) => (y) { y = Dropout (x, r?, 0) }",
-    )
-    after = "(x) => (x)"
-
-    def cases(self, ranks: Any) -> list[dict[str, Any]]:
-        """Take a ratio."""
-        return [{"q": 0.5, "r": 0.5}]
+    ),
+    "(x) => (x)",
+    cases=lambda ranks: [{"q": 0.5, "r": 0.5}],
+)

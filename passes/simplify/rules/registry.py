@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -12,6 +12,7 @@ from ....ir.onnx_errors import one_line
 from .rule import Rule
 
 if TYPE_CHECKING:
+    from .match import Match
     from .rule_proof import RuleProof
 
 GROUP = "straightline.rules"
@@ -31,23 +32,42 @@ RAISED: list[Rule] = []
 _registered: dict[str, tuple[Rule, RuleProof | None]] = {}
 
 
-def shipped(kind: Kind) -> Kind:
-    """Add a rule of straightline's own."""
-    SHIPPED.append(kind(checked=False))
-    return kind
-
-
 def laws(rows: str) -> None:
     """Add rules of straightline's own that need no condition beyond their texts.
 
-    A row has three lines: name and summary (a notion other than bits in brackets), before, after.
+    A row has three lines, the arguments of `law`.
     """
     lines = rows.strip().splitlines()
     for head, before, after in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-        claim, summary = head.split(": ", 1)
-        name, _, exactness = claim.rstrip(")").partition(" (")
-        content = {"__doc__": summary, "before": before.strip(), "after": after.strip()}
-        shipped(type(name, (Rule,), content | ({"exactness": exactness} if exactness else {})))
+        law(head, before.strip(), after.strip())
+
+
+def law(
+    head: str,
+    before: str | tuple[str, ...],
+    after: str,
+    where: Callable[[Match], bool] | None = None,
+    cases: Callable[[Mapping[str, int]], Iterable[Mapping[str, Any]]] | None = None,
+    **content: Any,
+) -> None:
+    """Add a rule of straightline's own.
+
+    Args:
+        head: name and summary, "Name: Remove it."; after the name a notion other than bits in
+            brackets.
+        before, after, where, cases: as of `Rule`.
+        content: its other attributes.
+    """
+    claim, summary = head.split(": ", 1)
+    name, _, exactness = claim.rstrip(")").partition(" (")
+    content |= {"__doc__": summary, "before": before, "after": after}
+    if exactness:
+        content["exactness"] = exactness
+    if where is not None:
+        content["where"] = lambda rule, match: where(match)
+    if cases is not None:
+        content["cases"] = lambda rule, ranks: cases(ranks)
+    SHIPPED.append(type(name, (Rule,), content)(checked=False))
 
 
 def raised(kind: Kind) -> Kind:
