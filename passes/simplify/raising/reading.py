@@ -141,45 +141,17 @@ def is_plain(node: Node) -> bool:
     return "broadcast" not in node.op.attributes
 
 
-@_reads("Add", "Sum")
-def _add(reading: Reading, node: Node) -> Sum | None:
+_ARITHMETIC: dict[str, Callable[..., Sum]] = {
+    **dict.fromkeys(("Add", "Sum"), lambda algebra, *parts: algebra.add(*parts)),
+    **{"Sub": Algebra.subtract, "Mul": Algebra.multiply},
+    "Div": lambda algebra, one, other: algebra.multiply(one, algebra.power(other, -1.0)),
+}
+
+
+@_reads(*_ARITHMETIC)
+def _arithmetic(reading: Reading, node: Node) -> Sum | None:
     parts = [reading.operand(node, index) for index in range(len(node.inputs))]
-    return reading.algebra.add(*parts) if is_plain(node) else None
-
-
-@_reads("Sub")
-def _subtract(reading: Reading, node: Node) -> Sum | None:
-    one, other = reading.operand(node, 0), reading.operand(node, 1)
-    return reading.algebra.subtract(one, other) if is_plain(node) else None
-
-
-@_reads("Mul")
-def _multiply(reading: Reading, node: Node) -> Sum | None:
-    one, other = reading.operand(node, 0), reading.operand(node, 1)
-    return reading.algebra.multiply(one, other) if is_plain(node) else None
-
-
-@_reads("Div")
-def _divide(reading: Reading, node: Node) -> Sum | None:
-    one, other = reading.operand(node, 0), reading.operand(node, 1)
-    if not is_plain(node):
-        return None
-    return reading.algebra.multiply(one, reading.algebra.power(other, -1.0))
-
-
-@_reads("Neg")
-def _negate(reading: Reading, node: Node) -> Sum | None:
-    return reading.algebra.scale(reading.operand(node, 0), -1.0)
-
-
-@_reads("Reciprocal")
-def _reciprocal(reading: Reading, node: Node) -> Sum | None:
-    return reading.algebra.power(reading.operand(node, 0), -1.0)
-
-
-@_reads("Sqrt")
-def _root(reading: Reading, node: Node) -> Sum | None:
-    return reading.algebra.power(reading.operand(node, 0), 0.5)
+    return _ARITHMETIC[node.op_type](reading.algebra, *parts) if is_plain(node) else None
 
 
 @_reads("Pow")
@@ -209,24 +181,9 @@ def _same(reading: Reading, node: Node) -> Sum | None:
     return reading.of(source)
 
 
-@_reads("Exp")
-def _exp(reading: Reading, node: Node) -> Sum | None:
-    return reading.algebra.exp(reading.operand(node, 0))
-
-
-@_reads("Sigmoid")
-def _sigmoid(reading: Reading, node: Node) -> Sum | None:
-    return sigmoid(reading.algebra, reading.operand(node, 0))
-
-
 def sigmoid(algebra: Algebra, one: Sum) -> Sum:
     """1 / (1 + exp(-x))."""
     return algebra.power(algebra.add(ONE, algebra.exp(algebra.scale(one, -1.0))), -1.0)
-
-
-@_reads("Tanh")
-def _tanh(reading: Reading, node: Node) -> Sum | None:
-    return tanh(reading.algebra, reading.operand(node, 0))
 
 
 def tanh(algebra: Algebra, one: Sum) -> Sum:
@@ -235,19 +192,9 @@ def tanh(algebra: Algebra, one: Sum) -> Sum:
     return algebra.subtract(twice, ONE)
 
 
-@_reads("Softplus")
-def _softplus(reading: Reading, node: Node) -> Sum | None:
-    return softplus(reading.algebra, reading.operand(node, 0))
-
-
 def softplus(algebra: Algebra, one: Sum) -> Sum:
     """log(1 + exp(x))."""
     return log(algebra, algebra.add(ONE, algebra.exp(one)))
-
-
-@_reads("Log")
-def _log(reading: Reading, node: Node) -> Sum | None:
-    return log(reading.algebra, reading.operand(node, 0))
 
 
 def log(algebra: Algebra, one: Sum) -> Sum:
@@ -287,11 +234,6 @@ def _softmax(reading: Reading, node: Node) -> Sum | None:
     power = algebra.exp(reading.of(source))
     total = algebra.sum_along(power, shape, axes)
     return algebra.multiply(power, algebra.power(total, -1.0))
-
-
-@_reads("Erf")
-def _erf(reading: Reading, node: Node) -> Sum | None:
-    return erf(reading.algebra, reading.operand(node, 0))
 
 
 def erf(algebra: Algebra, one: Sum) -> Sum:
@@ -384,3 +326,16 @@ def _restore(reading: Reading, node: Node) -> Sum | None:
     shape, target = reading.known_shape(operand), reading.known_shape(node.output())
     whole = reduced(shape, reading.axes(below), keeps_axes=True)
     return reduction(reading, below) if target == whole else None
+
+
+_OF_ONE: dict[str, Callable[[Algebra, Sum], Sum]] = {
+    "Neg": lambda algebra, one: algebra.scale(one, -1.0),
+    "Reciprocal": lambda algebra, one: algebra.power(one, -1.0),
+    "Sqrt": lambda algebra, one: algebra.power(one, 0.5),
+    "Exp": lambda algebra, one: algebra.exp(one),
+    **{"Sigmoid": sigmoid, "Tanh": tanh, "Softplus": softplus, "Log": log, "Erf": erf},
+}
+"""Functions of one operand."""
+_reads(*_OF_ONE)(
+    lambda reading, node: _OF_ONE[node.op_type](reading.algebra, reading.operand(node, 0))
+)

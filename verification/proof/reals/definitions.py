@@ -16,50 +16,10 @@ from ..terms.term import Term
 from .constants import pi, simplest
 from .field import HALF, Exponent, Monomial, Real, broadcast_shape
 from .indicators import truth_of
-from .real_terms import FLOATS, RealTerms, defined, strip
+from .real_terms import DEFINITIONS, FLOATS, RealTerms, defined, strip
 
 _MINUS = Fraction(-1)
 _BOOL = onnx.TensorProto.BOOL
-
-
-@defined("Add", "Sum")
-def _add(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.add(*args)
-
-
-@defined("Sub")
-def _sub(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.subtract(*args)
-
-
-@defined("Mean")
-def _mean(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.scale(reals.field.add(*args), Fraction(1, len(args)))
-
-
-@defined("Mul")
-def _mul(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.multiply(*args)
-
-
-@defined("Div")
-def _div(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.divide(*args)
-
-
-@defined("Neg")
-def _neg(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.scale(args[0], _MINUS)
-
-
-@defined("Reciprocal")
-def _reciprocal(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.power(args[0], _MINUS)
-
-
-@defined("Sqrt")
-def _sqrt(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.power(args[0], HALF)
 
 
 @defined("Pow")
@@ -77,16 +37,6 @@ def _whole(reals: RealTerms, term: Term | None) -> Fraction | None:
     return Fraction(numbers[0]) if numbers is not None and len(numbers) == 1 else None
 
 
-@defined("Exp")
-def _exp(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.exp(args[0])
-
-
-@defined("Log")
-def _log(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.field.log(args[0])
-
-
 @defined("Identity", "Cast", "CastLike")
 def _cast(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     """A float as the same real number in every float type; a truth value as 1 or 0."""
@@ -94,11 +44,6 @@ def _cast(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     if first is not None and first.fact.elem_type == _BOOL and term.head.name != "Identity":
         return truth_of(reals, first)
     return args[0] if first is not None and first.fact.elem_type in FLOATS and args else None
-
-
-@defined("Sigmoid")
-def _sigmoid(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return sigmoid(reals, args[0])
 
 
 def sigmoid(reals: RealTerms, x: Real) -> Real:
@@ -119,11 +64,6 @@ def _hyperbolic(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | No
     field, sign = reals.field, Fraction(1 if term.head.name == "Cosh" else -1)
     other = field.scale(field.exp(field.scale(args[0], _MINUS)), sign)
     return field.scale(field.add(field.exp(args[0]), other), HALF)
-
-
-@defined("Tanh")
-def _tanh(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return tanh(reals, args[0])
 
 
 @defined("HardSigmoid")
@@ -158,12 +98,6 @@ def _extreme(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     if term.head.name == "Max":
         return reals.between(others[0], max(numbers), None)
     return reals.between(others[0], None, min(numbers))
-
-
-@defined("Relu")
-def _relu(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """Function of at least 0."""
-    return reals.between(args[0], Fraction(0), None)
 
 
 @defined("ReduceSum", "ReduceMean")
@@ -450,12 +384,6 @@ def _varies_along(own: Shape, rank: int, axes: Sequence[int]) -> bool:
     return all(size.value == 1 or start + axis in axes for axis, size in enumerate(own))
 
 
-@defined("Expand")
-def _expand(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    """Atoms broadcast."""
-    return args[0]
-
-
 @defined("Transpose")
 def _transpose(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
     shape = _operand_shape(term)
@@ -463,11 +391,24 @@ def _transpose(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | Non
     return reals.transposed(args[0], shape, perm)
 
 
-@defined("narrow")
-def _narrow(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.narrowed(args[0], term)
-
-
-@defined("view")
-def _view(reals: RealTerms, term: Term, args: Sequence[Real]) -> Real | None:
-    return reals.reshaped(args[0], _operand_shape(term), term.shape)
+DEFINITIONS |= {
+    "Add": lambda reals, term, args: reals.field.add(*args),
+    "Sum": lambda reals, term, args: reals.field.add(*args),
+    "Sub": lambda reals, term, args: reals.field.subtract(*args),
+    "Mean": lambda reals, term, args: reals.field.scale(
+        reals.field.add(*args), Fraction(1, len(args))
+    ),
+    "Mul": lambda reals, term, args: reals.field.multiply(*args),
+    "Div": lambda reals, term, args: reals.field.divide(*args),
+    "Neg": lambda reals, term, args: reals.field.scale(args[0], _MINUS),
+    "Reciprocal": lambda reals, term, args: reals.field.power(args[0], _MINUS),
+    "Sqrt": lambda reals, term, args: reals.field.power(args[0], HALF),
+    "Exp": lambda reals, term, args: reals.field.exp(args[0]),
+    "Log": lambda reals, term, args: reals.field.log(args[0]),
+    "Sigmoid": lambda reals, term, args: sigmoid(reals, args[0]),
+    "Tanh": lambda reals, term, args: tanh(reals, args[0]),
+    "Relu": lambda reals, term, args: reals.between(args[0], Fraction(0), None),
+    "Expand": lambda reals, term, args: args[0],  # atoms broadcast
+    "narrow": lambda reals, term, args: reals.narrowed(args[0], term),
+    "view": lambda reals, term, args: reals.reshaped(args[0], _operand_shape(term), term.shape),
+}

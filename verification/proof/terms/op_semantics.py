@@ -184,42 +184,6 @@ def type_number(op: Operator, outputs: int) -> Operator | None:
     return None if number is None else with_changes(op, to=number)
 
 
-@step(4, "Concat")
-def second_axis(op: Operator, outputs: int) -> Operator | None:
-    """Write the default axis of opset 1."""
-    return with_changes(op, axis=op.attribute("axis", 1))
-
-
-@step(2, "Pad")
-def paddings(op: Operator, outputs: int) -> Operator | None:
-    """Rename the paddings."""
-    return with_changes(op, pads=op.attribute("paddings"), paddings=None)
-
-
-@step(6, "Selu")
-def same_numbers(op: Operator, outputs: int) -> Operator | None:
-    """Keep the numbers, whose defaults changed."""
-    return op
-
-
-@step(3, "GRU")
-def direction(op: Operator, outputs: int) -> Operator | None:
-    """Map the misspelled default direction."""
-    return with_changes(op, direction="forward") if op.attribute("direction") == b"foward" else op
-
-
-@step(7, "RNN", "GRU", "LSTM")
-def optional_sequence(op: Operator, outputs: int) -> Operator | None:
-    """Drop the attribute that made an output optional, which every output is."""
-    return with_changes(op, output_sequence=None)
-
-
-@step(7, "Gemm")
-def broadcast_bias(op: Operator, outputs: int) -> Operator | None:
-    """Drop the attribute that let a bias broadcast, which every bias may."""
-    return with_changes(op, broadcast=None)
-
-
 @step(7, "BatchNormalization", "Dropout")
 def test_mode(op: Operator, outputs: int) -> Operator | None:
     """Map inference, the only mode of Dropout, and of BatchNormalization with one output."""
@@ -256,18 +220,6 @@ def _starts_inside(op: Operator) -> bool:
     return all(stride + end <= (size - 1) * gap + 1 for size, stride, gap, end in axes)
 
 
-@step(9, "BatchNormalization")
-def spatial(op: Operator, outputs: int) -> Operator | None:
-    """Refuse spatial = 0, which normalizes each element apart and has no newer form."""
-    return with_changes(op, spatial=None) if op.attribute("spatial", 1) else None
-
-
-@step(14, "BatchNormalization")
-def inference(op: Operator, outputs: int) -> Operator | None:
-    """Map a node with one output to inference mode, which became an attribute."""
-    return with_changes(op, training_mode=0) if outputs == 1 else None
-
-
 @step(20, "GridSample")
 def modes(op: Operator, outputs: int) -> Operator | None:
     """Map modes that were named for two dimensions."""
@@ -276,10 +228,36 @@ def modes(op: Operator, outputs: int) -> Operator | None:
     return with_changes(op, mode={"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode))
 
 
-@step(16, "RoiAlign")
-def pixels(op: Operator, outputs: int) -> Operator | None:
-    """Map the pixel positions that had no name to "output_half_pixel"."""
-    return with_changes(op, coordinate_transformation_mode="output_half_pixel")
+_STEPS |= {
+    # The default axis of opset 1.
+    ("Concat", 4): lambda op, outputs: with_changes(op, axis=op.attribute("axis", 1)),
+    ("Pad", 2): lambda op, outputs: with_changes(op, pads=op.attribute("paddings"), paddings=None),
+    # The same numbers, whose defaults changed.
+    ("Selu", 6): lambda op, outputs: op,
+    # The default direction was misspelled.
+    ("GRU", 3): lambda op, outputs: (
+        with_changes(op, direction="forward") if op.attribute("direction") == b"foward" else op
+    ),
+    # Every output is optional since.
+    **dict.fromkeys(
+        [(op_type, 7) for op_type in ("RNN", "GRU", "LSTM")],
+        lambda op, outputs: with_changes(op, output_sequence=None),
+    ),
+    # Every bias may broadcast since.
+    ("Gemm", 7): lambda op, outputs: with_changes(op, broadcast=None),
+    # spatial = 0 normalizes each element apart, and has no newer form.
+    ("BatchNormalization", 9): lambda op, outputs: (
+        with_changes(op, spatial=None) if op.attribute("spatial", 1) else None
+    ),
+    # With one output it was in inference mode, which became an attribute.
+    ("BatchNormalization", 14): lambda op, outputs: (
+        with_changes(op, training_mode=0) if outputs == 1 else None
+    ),
+    # The pixel positions had no name.
+    ("RoiAlign", 16): lambda op, outputs: with_changes(
+        op, coordinate_transformation_mode="output_half_pixel"
+    ),
+}
 
 
 def serialize(attributes: Mapping[str, onnx.AttributeProto]) -> tuple[bytes, ...]:
