@@ -13,6 +13,7 @@ import onnx
 
 from ....ir import OnnxError, Tensor, ask_onnx
 from ....ops.schema_queries import schema_at
+from ....records import entry
 from ....reference.functions import specialize
 from ..terms.term import Args, Head, Term
 
@@ -107,49 +108,25 @@ DEFINITIONS: dict[str, Definition] = {}
 
 
 def defined(
-    *names: str,
-    types: Iterable[int] | None,
-    attributes: Iterable[str],
-    opset: int = 17,
-    is_exact: bool = False,
-    fails_alike: bool = False,
-    broadcasts: bool = False,
+    *names: str, types: Iterable[int] | None, attributes: Iterable[str], **fields: Any
 ) -> Callable[[Formula], Formula]:
-    """Register a function as the definition of operators."""
+    """Register a function as the definition of operators; fields as of `Definition`."""
 
     def register(formula: Formula) -> Formula:
-        kinds = None if types is None else frozenset(types)
-        read = frozenset(attributes)
-        for name in names:
-            assert name not in DEFINITIONS, name
-            DEFINITIONS[name] = Definition(
-                kinds,
-                formula,
-                opset,
-                is_exact,
-                attributes=read,
-                fails_alike=fails_alike,
-                broadcasts=broadcasts,
-            )
+        _register(names, types, formula=formula, attributes=frozenset(attributes), **fields)
         return formula
 
     return register
 
 
-def defined_by_onnx(
-    *names: str,
-    types: Iterable[int] | None,
-    is_exact: bool = False,
-    where: Callable[[Application], bool] = lambda application: True,
-    fails_alike: bool = False,
-) -> None:
+def defined_by_onnx(*names: str, types: Iterable[int] | None, **fields: Any) -> None:
     """Register onnx's function as the definition of operators; a test compares both."""
-    for name in names:
-        assert name not in DEFINITIONS, name
-        kinds = None if types is None else frozenset(types)
-        DEFINITIONS[name] = Definition(
-            kinds, is_exact=is_exact, where=where, fails_alike=fails_alike
-        )
+    _register(names, types, **fields)
+
+
+def _register(names: Iterable[str], types: Iterable[int] | None, **fields: Any) -> None:
+    definition = Definition(None if types is None else frozenset(types), **fields)
+    entry(DEFINITIONS, *names)(definition)
 
 
 def function_of(application: Application) -> onnx.FunctionProto | None:
