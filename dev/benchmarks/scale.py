@@ -19,7 +19,7 @@ from typing import Any
 
 import straightline as sl
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support" / "hostile"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz" / "hostile"))
 
 import calls
 import nests
