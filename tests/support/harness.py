@@ -120,10 +120,13 @@ def canonical(source: str | onnx.ModelProto) -> str:
 
 
 def assert_equal_outputs(
-    before: str | onnx.ModelProto, after: str | onnx.ModelProto, feeds: Mapping[str, Any]
+    before: str | onnx.ModelProto,
+    after: str | onnx.ModelProto,
+    feeds: Mapping[str, Any],
+    **tolerances: float,
 ) -> None:
-    """Check that two models give bit-equal outputs under the reference, and that onnxruntime
-    agrees within rounding on the second."""
+    """Check the outputs of the second model, under the reference and onnxruntime, against those of
+    the first under the reference."""
     expected = reference.run(as_model(before), dict(feeds))
     for got in (
         reference.run(as_model(after), dict(feeds)),
@@ -131,15 +134,15 @@ def assert_equal_outputs(
     ):
         assert len(got) == len(expected)
         for one, other in zip(got, expected, strict=True):
-            assert_equal(one, other)
+            assert_equal(one, other, **tolerances)
 
 
-def assert_equal(one: Any, other: Any) -> None:
+def assert_equal(one: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-6) -> None:
     """Check two results for the same type, shape and (but for rounding) values."""
     if isinstance(other, list):
         assert isinstance(one, list) and len(one) == len(other)
         for a, b in zip(one, other, strict=True):
-            assert_equal(a, b)
+            assert_equal(a, b, rtol, atol)
     elif other is None:
         assert one is None
     else:
@@ -147,7 +150,7 @@ def assert_equal(one: Any, other: Any) -> None:
         assert one.dtype == other.dtype
         assert one.shape == other.shape
         if other.dtype.kind == "f":
-            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=atol)
         else:
             np.testing.assert_array_equal(one, other)
 

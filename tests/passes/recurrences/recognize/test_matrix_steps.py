@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from harness import as_model, run_in_onnxruntime, run_passes
+from harness import as_model, assert_equal_outputs, run_in_onnxruntime, run_passes
 from straightline import reference
 from straightline.passes import RaiseRecurrences
 from tables import table
@@ -86,11 +86,7 @@ def test_products_of_matrices(what, straight):
         pytest.skip("too many nodes for the search for readers of signs of zeros")
     model = raised(text, straight=straight)
     for length in LENGTHS:
-        feed = feeds(length)
-        expected = reference.run(as_model(text), feed)
-        for run in (reference.run, run_in_onnxruntime):
-            for one, other in zip(run(model, feed), expected, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+        assert_equal_outputs(text, model, feeds(length), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.sample(4)
