@@ -11,18 +11,8 @@ _MOST_STEPS = 8
 """Steps of an elimination that are written one after the other; more are a Loop."""
 _STEP_NAMES = (
     *("column", "size", "before", "open", "best", "bestU", "bests", "pivotRow", "first", "firstU"),
-    *(
-        "isPivot",
-        "swapped",
-        "pivot",
-        "pivotU",
-        "unit",
-        "factor",
-        "factorU",
-        "part",
-        "rest",
-        "isOwn",
-    ),
+    *("isPivot", "swapped", "pivot", "pivotU", "unit", "factor", "factorU", "part", "rest"),
+    *("isOwn",),
 )
 
 

@@ -24,43 +24,17 @@ GROUP = "straightline.definitions"
 """The group of entry points whose modules define operators."""
 
 FAMILIES = (
-    "activations",
-    "arithmetic",
-    "attention",
-    "experts",
-    "gated_delta_net",
-    "gates",
-    "grouped_attention",
-    "legacy",
-    "linear_attention",
-    "movement",
-    "nchwc",
-    "normalizations",
-    "packing",
-    "pools",
-    "products",
-    "quantized",
-    "quantized_attention",
-    "quantized_weights",
-    "recurrent",
-    "relative_positions",
-    "rotations",
-    "sparse_attention",
-    "training",
+    *("activations", "arithmetic", "attention", "experts", "gated_delta_net", "gates"),
+    *("grouped_attention", "legacy", "linear_attention", "movement", "nchwc", "normalizations"),
+    *("packing", "pools", "products", "quantized", "quantized_attention", "quantized_weights"),
+    *("recurrent", "relative_positions", "rotations", "sparse_attention", "training"),
 )
 """The modules of this package that define operators."""
 
 IN_ONNX_DOMAIN = frozenset(
     (
-        *(
-            "Affine",
-            "Crop",
-            "DynamicSlice",
-            "ImageScaler",
-            "LayerNormalization",
-            "ParametricSoftplus",
-        ),
-        *("Scale", "ScaledTanh", "SimplifiedLayerNormalization"),
+        *("Affine", "Crop", "DynamicSlice", "ImageScaler", "LayerNormalization"),
+        *("ParametricSoftplus", "Scale", "ScaledTanh", "SimplifiedLayerNormalization"),
     )
 )
 """Operators of straightline's definitions that onnxruntime has in ONNX's own domain."""

@@ -16,22 +16,10 @@ from ...ops.builder import Builder
 from ...ops.schema_queries import ElementTypes
 
 _FORGETFUL = frozenset(
-    [
-        *(
-            "Abs",
-            "ArgMax",
-            "ArgMin",
-            "Cos",
-            "Cosh",
-            "Exp",
-            "IsNaN",
-            "LogSoftmax",
-            "Shape",
-            "Sigmoid",
-            "Size",
-        ),
-        *("Softmax", "Softplus"),
-    ]
+    (
+        *("Abs", "ArgMax", "ArgMin", "Cos", "Cosh", "Exp", "IsNaN", "LogSoftmax", "Shape"),
+        *("Sigmoid", "Size", "Softmax", "Softplus"),
+    )
 )
 """Operators whose results have the same bits for -0.0 and 0.0."""
 

@@ -192,17 +192,9 @@ def _of_spec():
 
 
 DATA = [
-    "BatchNormalization",
-    "Conv",
-    "ConvInteger",
-    "ConvTranspose",
-    "DeformConv",
-    "DequantizeLinear",
-    "InstanceNormalization",
-    "QLinearConv",
-    "QuantizeLinear",
-    "SoftmaxCrossEntropyLoss",
-    "Tanh",
+    *("BatchNormalization", "Conv", "ConvInteger", "ConvTranspose", "DeformConv"),
+    *("DequantizeLinear", "InstanceNormalization", "QLinearConv", "QuantizeLinear"),
+    *("SoftmaxCrossEntropyLoss", "Tanh"),
 ]
 """Operators that compute with operands of restricted rank: `prove_safe` asks about these."""
 

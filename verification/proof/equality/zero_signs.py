@@ -40,15 +40,7 @@ _FLOATS = frozenset(
 _COMPARISONS = frozenset(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"])
 
 _FORGETFUL = _COMPARISONS | {
-    "Abs",
-    "Exp",
-    "Cos",
-    "Cosh",
-    "Sigmoid",
-    "Softplus",
-    "IsNaN",
-    "Shape",
-    "Size",
+    *("Abs", "Exp", "Cos", "Cosh", "Sigmoid", "Softplus", "IsNaN", "Shape", "Size"),
 }
 """Operators with the same result for -0.0 and 0.0, bit for bit."""
 
