@@ -111,15 +111,16 @@ class _Side:
             assert isinstance(tensor, onnx.TensorProto)  # sparse ones have no kinds
             content = contents.setdefault(key_of(Tensor(tensor)), len(contents))
             self.constants[at] = tensor, content
-        for name, at in zip(program.names, program.inputs, strict=True):
-            self.names[at] = "" if at in self.constants else name
         names, makers = self.names, self.makers
-        for index, (operation, _, outputs, node) in enumerate(self.steps):
-            for at, name in zip(outputs, node.output[:], strict=True):
+        for name, at in program.slots.items():
+            names[at] = "" if at in self.constants else name
+        for index, (operation, _, outputs, _) in enumerate(self.steps):
+            for at in outputs:
                 makers[at] = index
-                # The content of a Constant is part of a block, as that of an initializer.
-                names[at] = "" if operation.op_type == "Constant" else name
-        names[ABSENT], makers[ABSENT] = "", None
+            # The content of a Constant is part of a block, as that of an initializer.
+            if operation.op_type == "Constant":
+                names[outputs[0]] = ""
+        makers[ABSENT] = None
 
     def walk(
         self, outputs: Sequence[int], partners: Sequence[int]

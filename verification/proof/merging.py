@@ -19,6 +19,9 @@ from .reals import rounded
 from .reals.real_terms import FLOATS, RealTerms
 from .terms.term import Term, descendants
 
+_MOST_MISSES = 256
+"""Limit of values in a row that differ from those of their names: later ones depend on these."""
+
 
 class RecordedExecution(Execution):
     """Execution that keeps the values of the main graph."""
@@ -68,6 +71,7 @@ class MergingExecution(RecordedExecution):
         self._reals = [RealTerms(self.terms, settle) for settle in (self._settled, settled)]
         self._uncut: list[list[Term]] = [[] for _ in self._reals]
         self._assumptions: set[str] = set()
+        self._misses = 0
 
     @property
     def rounded_constants(self) -> set[str]:
@@ -112,7 +116,7 @@ class MergingExecution(RecordedExecution):
         if one is other:
             return True
         kinds = one.fact.elem_type, other.fact.elem_type
-        if kinds[0] != kinds[1] or kinds[0] not in FLOATS:
+        if kinds[0] != kinds[1] or kinds[0] not in FLOATS or self._misses == _MOST_MISSES:
             return False
         for reals, uncut in zip(self._reals, self._uncut, strict=True):
             # Atoms are made for a comparison that reads them: most values have one term.
@@ -120,7 +124,9 @@ class MergingExecution(RecordedExecution):
                 reals.cut(value)
             uncut.clear()
             if reals.equal(one, other):
+                self._misses = 0
                 return True
+        self._misses += 1
         return False
 
     def _equal_by_rules(self, one: Term, other: Term) -> bool:
@@ -134,6 +140,7 @@ class MergingExecution(RecordedExecution):
                 return False  # it holds for loops with an iteration only
             self._assumptions |= comparison.rounded_constants | comparison.assumptions
             self._assumptions |= comparison.definitions
+            self._misses = 0
             return True
         finally:
             self.terms.comparing = False

@@ -83,3 +83,20 @@ def test_a_constant_of_the_rewrite_is_no_constant_of_the_original():
     assert answer.proved and any("rounded" in each for each in answer.assumptions)
     wrong = model(head % folded.replace("0.27", "0.26") + "{ y = MatMul (x, w) }", 18)
     assert not prove(before, wrong, equality="reals").proved
+
+
+def test_many_values_in_a_row_that_differ_are_compared_no_longer(monkeypatch):
+    """Those after a node in another form depend on it; an equal value begins a new row."""
+    questions = []
+    original = merging.RealTerms.equal
+    monkeypatch.setattr(
+        merging.RealTerms, "equal", lambda *pair: questions.append(original(*pair)) or questions[-1]
+    )
+    before, after = layers(QUOTIENT), layers(PRODUCT)
+    monkeypatch.setattr(merging, "_MOST_MISSES", 5)
+    assert prove(before, after, brief=True, equality="reals").proved
+    assert sum(questions) >= LAYERS
+    after.graph.node[0].op_type = "Add"
+    questions.clear()
+    assert not prove(before, after, brief=True, equality="reals").proved
+    assert len(questions) <= 2 * 5 + 1

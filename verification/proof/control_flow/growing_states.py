@@ -18,14 +18,14 @@ from ....facts.fact import Fact, content_from, element
 from ....facts.polynomial import Dimension
 from ..simplify.slices import backward
 from ..terms.free_variables import Bound
-from ..terms.term import Term, descendants
+from ..terms.term import Term
 from ..terms.term_manager import Terms
 
 Form = Callable[[Dimension], Term]
 """Function of the iteration number: a state before it."""
 
 _OPSET = 13
-_NAMED = frozenset(["bound", "drawn"])
+_NAMED = ("bound", "drawn")
 """Heads of variables, and of values of one iteration only."""
 
 
@@ -115,7 +115,7 @@ def _fits(terms: Terms, row: Term, init: Term, axis: int) -> bool:
         return False
     if terms.symbols.vary({name for dim in one for name in dim.symbols}):
         return False
-    return not any(part.head.name in _NAMED for part in descendants([row]))
+    return not terms.contains(row, *_NAMED)
 
 
 def _all_rows(terms: Terms, row: Term, axis: int, in_front: bool, over: Iterations) -> Term:

@@ -18,7 +18,7 @@ from ..execution.compile_graph import ABSENT, Program, Step
 from ..execution.symbolic_execution import Execution, Frame, Value, construct
 from ..terms.budget import OpenError
 from ..terms.facts import is_empty
-from ..terms.term import Term, descendants
+from ..terms.term import Term
 from .branches import BOOL, require_one, truth
 from .recurrences import Recurrence, ask_once, recur
 from .scan_outputs import declared_element, empty_stack, reader_of, require_same, stack
@@ -226,7 +226,7 @@ class EmptyScanOutputs:
             terms.symbols.depth -= 1
             execution.is_untouched = around
             execution.forget(start)
-        if any(term.head.name == "drawn" for term in descendants(outputs)):
+        if any(terms.contains(output, "drawn") for output in outputs if output is not None):
             raise OpenError(
                 f"{label(step.node)}: without an iteration its sizes depend on an unknown operator"
             )

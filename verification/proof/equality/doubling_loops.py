@@ -466,7 +466,7 @@ class _Reading:
         """Test for a total function of rows, elementwise along the first axis."""
         own = set(self._bound.states)
         # A draw differs from step to step, so that no law holds for it.
-        if any(term.head.name == "drawn" for term in descendants([later])):
+        if self._terms.contains(later, "drawn"):
             return False
         stack, visited = [later], set[Term]()
         while stack:
@@ -547,21 +547,8 @@ class _Reading:
         return self._terms.view(base, shape) if is_known else None
 
     def _depends_on_iteration(self, term: Term) -> bool:
-        index = self._bound.index
-        for part in descendants([term]):
-            sizes = list(part.fact.shape or ())
-            if part.fact.content is not None:
-                sizes += [e for e in part.fact.content.reshape(-1) if isinstance(e, Dimension)]
-            if any(self._holds_iteration(size, index) for size in sizes):
-                return True
-        return False
-
-    def _holds_iteration(self, size: Dimension, index: str) -> bool:
-        if index in size.symbols:
-            return True
-        terms = self._terms
-        level = terms.symbols.free(terms.size(size))
-        return not level.isdisjoint(terms.symbols.free(terms.size(Dimension.symbol(index))))
+        free, index = self._terms.symbols.free, Dimension.symbol(self._bound.index)
+        return not free(term).isdisjoint(free(self._terms.size(index)))
 
 
 def _are_powers_of_two(numbers: Sequence[int] | None) -> bool:

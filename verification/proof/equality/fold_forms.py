@@ -25,6 +25,7 @@ from ....ir import Array
 from ....ops.axes import ONE
 from ..reals.real_terms import FLOATS, strip
 from ..terms.term import Pair, Term, bare, descendants
+from ..terms.term_manager import Terms
 from .case_distinction import is_connective
 from .slice_pushdown import SlicePushdown
 
@@ -336,7 +337,7 @@ def _powers(
         for power, value in both_ways(bare(row), "Mul"):
             own = _base(forms, power, count - 1 - index)
             # A factor that depends on the row is not the fixed one.
-            if own is not None and own is (base or own) and not depends_on(own, index):
+            if own is not None and own is (base or own) and not depends_on(terms, own, index):
                 return own, value
         return None
 
@@ -356,7 +357,7 @@ def _powers(
 
     if start is not None:
         yield Fold(0, count, count, [start], step)
-    elif any(each.is_op("Pow") for each in descendants([values])):
+    elif terms.contains(values, "Pow"):
         zero = forms.neutral("Add", values.fact.elem_type, shape)
         yield Fold(0, count, count, [zero], step, form)
 
@@ -576,9 +577,11 @@ def are_aligned(one: Term, other: Term) -> bool:
     return strip(one.shape) == strip(other.shape)
 
 
-def depends_on(term: Term, index: Dimension) -> bool:
+def depends_on(terms: Terms, term: Term, index: Dimension) -> bool:
     """Test whether a size in a term holds the symbol of an iteration."""
-    names = index.symbols
+    names, free = index.symbols, terms.symbols.free
+    if free(term).isdisjoint(free(terms.size(index))):
+        return False
     for part in descendants([term]):
         sizes = list(part.fact.shape or ())
         if part.fact.content is not None:

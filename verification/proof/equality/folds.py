@@ -136,6 +136,8 @@ class Folds:
         pair = self._last_row(term, fold)
         if pair is not None:
             return [pair]
+        if not self._terms.contains(term, *_STATES):
+            return None
         # Outermost last: the largest part of the term that is a state leaves the smallest step to
         # compare.
         for each in reversed(list(descendants([term]))):

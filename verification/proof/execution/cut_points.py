@@ -58,25 +58,41 @@ class CutPoints:
         shared, steps = self._shared, self._rewrite.steps
         if self._other_outputs:
             raise OpenError("an output is another value of the original")
-        if len(shared.differing) * MOST_SHARE > len(steps):
-            raise OpenError("most nodes differ")
         region = _Region(self._terms, shared, self._program, runs[0])
         frame: list[Value] = [None] * self._rewrite.size
         pairs: list[tuple[str, Value, Value]] = []
-        for place, constant in shared.constants.items():
-            if (original := region.of(place)) is not constant:
-                pairs.append(("a constant", original, constant))
-        for index in shared.differing:
+        others = set[int]()
+        for at, _ in self._rewrite.constants:
+            frame[at] = shared.constants.get(shared.after[at])
+            if frame[at] is not None and region.value(shared.after[at]) is not frame[at]:
+                others.add(at)
+        readers = self._readers(others) if others else set()
+        if (len(shared.differing) + len(readers)) * MOST_SHARE > len(steps):
+            raise OpenError("most nodes differ")
+        for index in sorted(readers.union(shared.differing)):
             region.fill(frame, steps[index].inputs)
             for at, result in outputs_of(runs[1], steps[index], frame):
-                if at in shared.assumed:
-                    frame[at], original = None, region.of(shared.assumed[at])
+                if at in shared.assumed or index in readers:
+                    frame[at], original = None, region.of(shared.after[at])
                     if original is not result:
                         pairs.append((label(steps[index].node), original, result))
         region.fill(frame, [at for at, *_ in self._rewrite.sizes])
         runs[1].is_partial = True
         runs[1].require_sizes(self._rewrite, frame, self._rewrite.sizes, True)
         return pairs
+
+    def _readers(self, constants: set[int]) -> set[int]:
+        """Indices of nodes of the rewrite that read constants other than the original's values.
+
+        Raises:
+            OpenError: bodies, outputs or declarations may be of these.
+        """
+        rewrite = self._rewrite
+        declared = {at for at, *_ in rewrite.infos}.union(rewrite.outputs)
+        if not constants.isdisjoint(declared) or any(o.bodies for o in rewrite.operations):
+            raise OpenError("a constant is not the value of its name")
+        steps = enumerate(rewrite.steps)
+        return {index for index, step in steps if not constants.isdisjoint(step.inputs)}
 
 
 class _Region:
@@ -87,10 +103,10 @@ class _Region:
     ) -> None:
         self._terms, self._shared, self._before = terms, shared, shared.before
         self._steps, self._execution = program.steps, execution
-        self._cuts = set(shared.after)
+        # A constant in the place of a value is proved before the values that depend on it.
+        self._cuts = set(shared.after) - shared.constants.keys()
         self._frame: list[Value] = [None] * program.size
-        # A constant is proved before the values that depend on it, in the order of the original.
-        self._values: dict[Place, Value] = {NOTHING: None, **shared.constants}
+        self._values: dict[Place, Value] = {NOTHING: None}
         self._makers: dict[Place, int] = {}
         self._count = 0
         for index, step in enumerate(self._steps):
@@ -102,7 +118,7 @@ class _Region:
         """Fill slots of the rewrite that are empty."""
         for at in slots:
             if frame[at] is None:
-                frame[at] = self._value(self._shared.after[at])
+                frame[at] = self.value(self._shared.after[at])
 
     def of(self, place: Place) -> Term:
         """Value that a node computes from cut points.
@@ -119,7 +135,7 @@ class _Region:
                 self._values[each] = self._terms.variable(result.fact)
         return results[place]
 
-    def _value(self, place: Place) -> Value:
+    def value(self, place: Place) -> Value:
         """Input or constant, or what a node computes."""
         number = place[0]
         if number in self._shared.leaves:
@@ -148,7 +164,7 @@ class _Region:
             return
         facts: Sequence[Fact] = ()
         if is_plain and operation.version >= FIRST_PLAIN:
-            args = tuple([self._value(self._before[at]) for at in step.inputs])
+            args = tuple([self.value(self._before[at]) for at in step.inputs])
             while args and args[-1] is None:
                 args = args[:-1]
             if not (step.head.axes_of_first and speaks_of_no_axis(step.head, args)):
@@ -170,7 +186,7 @@ class _Region:
         if self._count * MOST_SHARE > len(self._steps):
             raise OpenError("most nodes differ")
         for at in step.inputs:
-            self._frame[at] = self._value(self._before[at])
+            self._frame[at] = self.value(self._before[at])
         results = outputs_of(self._execution, step, self._frame)
         return {self._before[at]: result for at, result in results}
 

@@ -311,6 +311,7 @@ def _piece_at(
             return None
         if is_part(terms, start, size, length):
             return piece, start
+        terms.budget.step(len(start.terms))
         # Neither before nor certainly behind the end of this piece: it may cross the border.
         if not is_index(terms, start - length, length):
             return None

@@ -221,6 +221,9 @@ class TermFacts:
             types: element types of the operands, None for an absent one.
             count: how many outputs there are.
         """
+        results = head.elem_types.get((count, *[elem_type or 0 for elem_type in types]))
+        if results is not None:
+            return results
         node = self.node(head, types, {}, count)
         self._onnx_facts.head = head
         facts = [UNKNOWN if elem_type is None else Fact(elem_type) for elem_type in types]

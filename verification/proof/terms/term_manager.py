@@ -31,7 +31,7 @@ from .facts import TermFacts, is_empty
 from .free_variables import Sizes
 from .linear_sum import LinearSum
 from .provenance import Trace
-from .term import Args, Head, Heads, Operands, Term, fingerprint, speaks_of_no_axis
+from .term import Args, Head, Heads, Operands, Term, bottom_up, fingerprint, speaks_of_no_axis
 
 _WHOLE = frozenset([onnx.TensorProto.BOOL, *INTEGER_BITS])
 _NEW = 8
@@ -146,6 +146,7 @@ class Terms:
         self._view = self.heads.own("view")
         self._count = 0
         self._binders = 0
+        self._holders: dict[tuple[str, ...], dict[Term, bool]] = {}
 
     def release(self) -> None:
         """Drop all terms. Heads and terms refer to each other, so that the garbage collector would
@@ -539,6 +540,16 @@ class Terms:
         if cached is not None:
             return cached
         return self.budget.take_sizes(self.facts.infer(head, args, self._tensors, count))
+
+    def contains(self, term: Term, *names: str) -> bool:
+        """Test whether a term has one of these heads, or a term in it does."""
+        memo = self._holders.setdefault(names, {})
+        return bottom_up(
+            term,
+            memo,
+            lambda at: at.head.parts + at.args,
+            lambda at, parts: at.head.name in names or any(parts),
+        )
 
     def draws(self, head: Head, args: Args, count: int) -> bool:
         """Test whether an operator that may draw random numbers does."""

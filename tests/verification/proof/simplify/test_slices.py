@@ -271,6 +271,19 @@ def test_a_slice_of_an_axis_of_open_size_counts_more_steps():
     assert spent[1] > spent[0] + 60
 
 
+def test_a_slice_of_a_concat_counts_the_pieces_before_it():
+    terms = Terms(Budget(steps=4000))
+    sizes = [Dimension.symbol(f"n{k}") for k in range(100)]
+    whole = terms.op(
+        "Concat", 17, *[terms.leaf("input", str(n), Fact(1, (n,))) for n in sizes], axis=0
+    )
+    for k in range(3):
+        part = terms.narrow(whole, 0, sum(sizes[:k], Dimension.constant(0)), sizes[k])
+        assert part.head.name == "input"
+    with pytest.raises(OpenError):
+        terms.narrow(whole, 0, sum(sizes[:99], Dimension.constant(0)), sizes[99])
+
+
 @table(
     "t = Slice (x, k, end, k, two) y = Slice (t, one, end, one, two)",
     "t = Slice (x, one, end, one, two) y = Slice (t, k, end, k, two)",

@@ -63,6 +63,14 @@ def test_an_empty_tensor_is_one_term_for_each_shape(terms):
     assert void.head.name == "void"
 
 
+def test_heads_in_a_term(terms, x):
+    (inner,) = terms.apply(operator(terms, "Sin"), (x,))
+    (outer,) = terms.apply(operator(terms, "Cos"), (inner,))
+    assert terms.contains(outer, "Sin") and terms.contains(outer, "Tan", "Cos")
+    assert not terms.contains(inner, "Cos") and not terms.contains(outer, "Tan")
+    assert terms.contains(terms.op("Add", 17, outer, x), "Sin")
+
+
 def test_a_repeated_application_is_the_same_term(terms, x):
     neg = operator(terms, "Neg")
     assert terms.apply(neg, (x,))[0] is terms.apply(neg, (x, None))[0]
