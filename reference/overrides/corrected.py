@@ -271,6 +271,18 @@ class CumSum(_CumSum):
         return (np.add(sums, np.zeros((), sums.dtype)) if exclusive else sums,)
 
 
+class DynamicQuantizeLinear(OpRun):
+    """DynamicQuantizeLinear as its function: the scale of zeros is 0, and what NaN becomes, too."""
+
+    def _run(self, x: Array) -> tuple[Array, ...]:
+        low, high = np.min(x, initial=0), np.max(x, initial=0)
+        scale = (high - low) / x.dtype.type(255)
+        zero_point = np.nan_to_num(np.rint(np.clip(-low / scale, 0, 255)))
+        rows = np.nan_to_num(np.rint(x / scale) + zero_point)
+        scales = np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
+        return (np.clip(rows, 0, 255).astype(np.uint8), *scales)
+
+
 class QuantizeLinear(_QuantizeLinear):
     """QuantizeLinear, any version: numbers beyond 32 bits saturate like others, where
     onnx.reference wraps; of NaN it is the least number."""
@@ -321,5 +333,6 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     GatherND,
     GatherElements,
     CumSum,
+    DynamicQuantizeLinear,
     QuantizeLinear,
 )
