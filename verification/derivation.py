@@ -8,9 +8,11 @@ from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
 from .certificate_check import derivation_of, replayed
+from .checker.execution import Application
 from .checker.replay import Replay
 from .checker.rules import NOTIONS, RULES
-from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Head, Node
+from .checker.scans import loop_of
+from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Fact, Head, Node
 from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
@@ -141,6 +143,11 @@ def _rules_of(first: int, last: int, operator: str) -> list[str]:
     ]
 
 
+def _name(application: Application) -> tuple[str, ...]:
+    """Operator and results, by which nodes of both models are likely twins."""
+    return application.node.op_type, *application.node.output
+
+
 def _growing(nodes: Sequence[Node]) -> Iterator[int]:
     """Numbers of terms, and of those that steps build on the way."""
     number = 0
@@ -174,7 +181,7 @@ class Search:
         self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
         self._vain, self._copies = set[int](), set[int]()
         self._notion, self._borders, self._numbers = "bits", set[int](), set[tuple[int, int]]()
-        self._tried: dict[tuple[int, bool], tuple[int, int]] = {}
+        self._tried: dict[tuple[int, bool], tuple[int, tuple[int, Fact] | None]] = {}
         self._stamps, self._marks = dict[int, int](), dict[int, int]()
         self._derived: dict[tuple[str, int], tuple[object, ...]] = {}
         self._folds: dict[int, bool] = {}
@@ -208,7 +215,7 @@ class Search:
         self._notion = notions[0]
         # From the outputs downwards first, which touches only what differs. Saturation applies
         # every rule everywhere, and is for what is left.
-        return self._descend() or any(map(self._saturate, notions)) or self._is_complete()
+        return self._descend() or any(map(self._saturate, notions))
 
     def _round(self) -> None:
         """Find constants of the rewrite that are rounded, before anything reads their values."""
@@ -277,10 +284,6 @@ class Search:
     def _is_over(self) -> bool:
         return self._attempts >= self._most or len(self.steps) >= self._most_steps
 
-    def _is_complete(self) -> bool:
-        is_equal = not self.replay.unequal_outputs() and not any(self.replay.undefined())
-        return is_equal and not any(self.replay.wrong_declarations())
-
     def _saturate(self, notion: str) -> bool:
         """Apply the rules of a notion to all terms, operands first."""
         self._notion, is_open = notion, bool(self.replay.unequal_outputs())
@@ -310,12 +313,31 @@ class Search:
                 self._close(outputs[0][name], outputs[1][name])
             if self.terms.merges == before:
                 return False
-        for application in list(self.replay.undefined()):
+        undefined = list(self.replay.undefined())
+        twins = {_name(each): each for each in self.replay.models.before.log}
+        for application in undefined:
             self._simplify(application.term, own=True)
-        for application in list(self.replay.undefined()):
+            if twin := twins.get(_name(application)):
+                self._pair(twin, application)
+        for application in list(self.replay.undefined()) if undefined else ():
             for member in self.terms.members(application.term):
                 self._make(_TOTAL, member)
-        return self._is_complete()
+        is_defined = not undefined or not any(self.replay.undefined())
+        return is_defined and not any(self.replay.wrong_declarations())
+
+    def _pair(self, one: Application, other: Application) -> None:
+        """Make two nodes equal, and the loops and conditions around them."""
+        before, after = (side.bodies for side in self.replay.models[1:3])
+        around = zip(one.guards, other.guards, strict=False)
+        for pair in [(one.term, other.term), *[(before[a][0], after[b][0]) for a, b in around]]:
+            self._close(*pair)
+            for roots in zip(*map(self._roots, pair), strict=False):
+                self._close(*roots)
+
+    def _roots(self, term: int) -> list[int]:
+        """Terms that determine the variables of a loop, in its shortest form."""
+        loop = loop_of(self.terms, term)
+        return [each for each in loop if isinstance(each, int)] if isinstance(loop, tuple) else []
 
     def _close(self, one: int, other: int) -> None:
         """Make two terms equal, as far as rules do, from the top."""
@@ -417,35 +439,55 @@ class Search:
         Most rules look at operands of operands at most, so that few terms are tried again.
         """
         level, terms = NOTIONS.index(self._notion), self.terms
-        tried, stamp = self._tried.get((term, whole), (-1, -1))
-        first = tried + 1 if stamp == (terms.merges if whole else self._stamp(term)) else 0
-        if first > level or self._is_over or term in self._vain:
+        tried, state = self._tried.get((term, whole), (-1, None))
+        first = tried + 1 if state == self._state(term, whole) else 0
+        if first > level or self._is_over or term in self._vain or self._is_copy(term):
             return
         for name in _rules_of(first, level, terms.nodes[term].head.name):
             self._make(name, term, whole=whole)
-        self._tried[term, whole] = level, terms.merges if whole else self._stamp(term)
+        self._tried[term, whole] = level, self._state(term, whole)
+
+    def _state(self, term: int, whole: bool) -> tuple[int, Fact]:
+        """All that rules for a term read."""
+        return self.terms.merges if whole else self._stamp(term), self.terms.fact(term)
+
+    def _is_copy(self, term: int) -> bool:
+        """Test for a second term of one operator on equal operands: rules say the same."""
+        return self.terms.table.get(self.terms.key(self.terms.nodes[term]), term) != term
 
     def _stamp(self, term: int) -> int:
-        """Number of merges after which a term, its operands and theirs were as now."""
-        terms, stamps = self.terms, self._stamps
+        """Number that stays while the operands of a term, and theirs, are as now."""
+        terms = self.terms
         if terms.changed:
-            stamps.update(dict.fromkeys(terms.changed, terms.merges))
+            self._stamps.update(dict.fromkeys(terms.changed, terms.merges))
             terms.changed.clear()
             self._marks.clear()
-        if term in self._marks:
-            return self._marks[term]
-        args = [arg for arg in terms.nodes[term].args if arg != ABSENT]
-        below = [
-            a for arg in args for member in terms.members(arg) for a in terms.nodes[member].args
-        ]
-        each = [stamps.get(terms.find(n), 0) for n in (term, *args, *below) if n >= 0]
-        return self._marks.setdefault(term, max(each))
+        if term not in self._marks:
+            args = [arg for arg in terms.nodes[term].args if arg != ABSENT]
+            marks = [*map(self._mark, args)]
+            members = [
+                m
+                for arg, mark in zip(args, marks, strict=True)
+                if mark >= 0
+                for m in terms.members(arg)
+            ]
+            below = {arg for member in members for arg in terms.nodes[member].args if arg != ABSENT}
+            self._marks[term] = hash((*marks, frozenset(map(self._mark, below))))
+        return self._marks[term]
+
+    def _mark(self, term: int) -> int:
+        """Number that stays while a class is as now.
+
+        A constant has one for good, a negative one: what else is equal to it says nothing new.
+        Over the reals it may become a symbol.
+        """
+        tensor = None if self.terms.is_real else self.terms.tensor(term)
+        return self._stamps.get(self.terms.find(term), 0) if tensor is None else -id(tensor)
 
     def _operands_now(self, term: int) -> tuple[object, ...]:
         """All that rules of sizes read: facts of a term, and its operands with their classes."""
-        args, stamps = [n for n in self.terms.nodes[term].args if n != ABSENT], self._stamps
-        classes = [stamps.get(self.terms.find(arg), 0) for arg in args]
-        return self.terms.fact(term), *map(self.terms.fact, args), *classes
+        args = [arg for arg in self.terms.nodes[term].args if arg != ABSENT]
+        return self.terms.fact(term), *map(self.terms.fact, args), *map(self._mark, args)
 
     def _make(self, name: str, term: int, *, whole: bool = False) -> None:
         """Make a step if it shows something new, or builds terms."""

@@ -146,6 +146,7 @@ _TESTS: dict[str, Callable[[Sequence[Array]], bool]] = {
     "Max": lambda arrays: any(map(_has_negative_zero, arrays)),
     "Min": lambda arrays: any(map(_has_negative_zero, arrays)),
     "NonZero": lambda arrays: not arrays[0].ndim,
+    "Range": lambda a: not abs(float(a[1]) - float(a[0])) <= MOST_ELEMENTS * abs(float(a[2])),
     "ReduceProd": lambda arrays: _grows(arrays, np.multiply, 1),
     "ReduceSum": lambda arrays: _grows(arrays, np.add, 0),
     "Slice": lambda a: len(a) > 3 and bool((a[-1] < 0).any() and np.isin(a[2], _FAR).any()),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import product
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import onnx
@@ -54,19 +55,21 @@ class Replay:
 
     def derive(self, rule: str, term: int) -> int | None:
         """Term that a rule derives; None if it does not apply."""
-        terms, node, about = self.terms, self.terms.nodes[term], RULES[rule].operators
-        if not node.args or (about and node.head.name not in about):
+        terms, node, row = self.terms, self.terms.nodes[term], RULES[rule]
+        is_about = node.args and (not row.operators or node.head.name in row.operators)
+        if not is_about or NOTIONS.index(row.notion) > NOTIONS.index(self.equality):
             return None
-        is_weaker = NOTIONS.index(RULES[rule].notion) > NOTIONS.index(self.equality)
-        fits = not is_weaker and carries_all(terms, node)
-        return RULES[rule].derive(terms, node, terms.fact(term)) if fits else None
+        return row.derive(terms, node, terms.fact(term)) if carries_all(terms, node) else None
 
     def accept(self, rule: str, term: int, derived: int) -> bool:
         """Take over what a rule derives. Return whether that was not known before."""
+
+        def mark() -> object:
+            return kind == "safe", self._key(term), self._key(derived)
+
         kind, assumption = RULES[rule].kind, assumption_of(self.terms, rule, term, derived)
         new = self.terms.find(term) != self.terms.find(derived)
-        mark = kind == "safe", self._key(term), self._key(derived)
-        new |= kind != "value" and mark not in self._seen
+        new |= kind != "value" and mark() not in self._seen
         self.assumptions |= {assumption} - {""}
         self._safe += [term] if kind == "safe" else []
         self._weaker += [(term, derived, ABSENT)] if kind in ("spelling", "weaker") else []
@@ -74,8 +77,8 @@ class Replay:
         if RULES[rule].notion == self.equality == "values":
             self.terms.freeze()
         self.terms.merge(term, derived)
-        if kind != "value":
-            self._seen.add((kind == "safe", self._key(term), self._key(derived)))
+        # The keys after the merge are those that a step for the same terms would have.
+        self._seen |= set() if kind == "value" else {mark()}
         return new
 
     def require_all(self) -> None:
@@ -93,8 +96,8 @@ class Replay:
         terms, before, after = self.terms, self.models.before, self.models.after
         sides = [self._placed(before), self._placed(before, True), self._placed(after)]
         yield from wrong_declarations(terms, sides[0] + sides[1], sides[2])
-        empty = [row for b, head, row in after.inferred if not b.iterates(terms, head)]
-        one, short, other = below(terms, empty, sides)
+        empty = [b.roots(row) for b, head, row in after.inferred if not b.iterates(terms, head)]
+        one, short, other = below(terms, chain(*empty), sides)
         if other not in (one, short):
             yield "a body that may have no iteration"
         for term, sizes, _ in next(below(terms, terms.cut, sides)):
@@ -117,11 +120,13 @@ class Replay:
         twins = dict[object, list[Guards]]()
         terms, before, after = self.terms, self.models.before, self.models.after
         closure = self._closures()
-        for application, is_short in product(before.log, (False, True)):
-            guards = self._guards(before, application.guards, is_short)
-            if _NEVER not in guards:
-                for key in closure(application.term, {body for body, _ in guards}):
-                    twins.setdefault(key, []).append(guards)
+        for application in before.log:
+            # A loop counts as one of the least rows, too; a node outside of bodies has no loops.
+            for is_short in (False, True)[: 1 + bool(application.guards)]:
+                guards = self._guards(before, application.guards, is_short)
+                if _NEVER not in guards:
+                    for key in closure(application.term, {body for body, _ in guards}):
+                        twins.setdefault(key, []).append(guards)
         safe = {key for term in self._safe for key in closure(term)}
         for application in after.log:
             around = self._guards(after, application.guards)
@@ -134,13 +139,13 @@ class Replay:
 
     def _closures(self) -> Callable[..., set[object]]:
         """Function from an application to the keys of all that fail only where it does."""
-        weaker: dict[object, list[tuple[object, object]]] = {}
+        weaker, key_of = dict[object, list[tuple[object, object]]](), cache(self._key)
         for one, other, loop in (*self._weaker, *self.terms.implied):
             body = loop if loop == ABSENT else loop_of(self.terms, loop)
-            weaker.setdefault(self._key(one), []).append((self._key(other), body))
+            weaker.setdefault(key_of(one), []).append((key_of(other), body))
 
         def closure(term: int, bodies: Collection[object] = ()) -> set[object]:
-            keys, stack = set[object](), [self._key(term)]
+            keys, stack = set[object](), [key_of(term)]
             while stack:
                 key = stack.pop()
                 if key not in keys:

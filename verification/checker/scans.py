@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from ...ir import Array
-from .folding import fold, is_real, rounds
+from .folding import MOST_ELEMENTS, fold, is_real, rounds
 from .inference import common, fact_of_output
 from .meaning import BRANCHES
 from .movement import SINGLE, in_rows
@@ -327,8 +327,6 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
     loop, count, number, find = parts(node), states_of(node) - 1, node.output, terms.find
     row, zero, is_last = find(loop.outputs[number + 1]), integers(terms, [0]), number < count
     lines = zip(loop.variables[2:], loop.outputs[1 : 1 + count], strict=True)
-    if is_last and row in (find(loop.variables[number + 2]), find(loop.operands[number + 2])):
-        return loop.operands[number + 2]
     places = [number] if is_last else [k for k, e in enumerate(lines) if row in map(find, e)]
     place = (*places, count)[0]
     for name, start, rows in _changes(terms, node, place, *joins):
@@ -658,7 +656,11 @@ def folded(terms: Terms, head: Head, args: tuple[int, ...]) -> list[Array] | Non
     arrays = terms.arrays(args)
     if [array is None for array in arrays] != [arg == ABSENT for arg in args]:
         return None
-    results = fold(head, arrays)
+    facts = [fact_of_output(terms, head, args, place) for place in range(head.outputs)]
+    counts = [multiply(*(shape or ())) for _, shape in facts]
+    # A few numbers may name the size of a tensor that no memory holds.
+    is_large = any(isinstance(count, int) and count > MOST_ELEMENTS for count in counts)
+    results = None if is_large else fold(head, arrays)
     is_exact = not terms.is_real or (results is not None and is_real(head, arrays, results))
     return results if is_exact else None
 

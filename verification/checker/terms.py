@@ -273,7 +273,7 @@ class Terms:
         number = self.add(Head("constant", key=f"{digest} {fact.text()}"), fact=fact)
         self.free -= set() if is_free else {number}
         self.free |= {number} if is_free and number not in self.constants else set()
-        self.constants[number] = tensor
+        self.constants.setdefault(number, tensor)
         self.closed.add(number)
         self._tensors.setdefault(self.find(number), number)
         return number
