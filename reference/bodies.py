@@ -54,9 +54,17 @@ class Body:
 
     ``evaluator`` is the evaluator of the graph, as ``OpRun`` makes it for a graph attribute. The
     node feeds ``fed`` of its inputs; others are constants of the body that it lists as inputs, too.
+    ``functions`` are those of the model, for inference.
     """
 
-    def __init__(self, evaluator: Any, opsets: Mapping[str, int], feed_count: int) -> None:
+    def __init__(
+        self,
+        evaluator: Any,
+        opsets: Mapping[str, int],
+        feed_count: int,
+        functions: Sequence[onnx.FunctionProto] = (),
+    ) -> None:
+        self.functions = functions
         self.evaluator = evaluator
         self.opsets = opsets
         self.opset = opset_of(opsets)
@@ -160,7 +168,8 @@ class Body:
             elif isinstance(value, np.ndarray | onnx.TypeProto):
                 _declare(alone.input.add(name=name), value)
         show_constants(alone, constants)
-        model = helper.make_model(alone, opset_imports=askable_imports(self.opsets))
+        imports = askable_imports(self.opsets)
+        model = helper.make_model(alone, opset_imports=imports, functions=self.functions)
         inferred = ask_onnx(f"body '{alone.name}'", onnx.shape_inference.infer_shapes, model)
         return output_types(inferred.graph)
 

@@ -19,9 +19,10 @@ class ControlFlow(OpRun):
         self.place = label(onnx_node)
         self.opsets: dict[str, int] = run_params["opsets"]
         self.element_types: ElementTypes | None = run_params.get("element_types")
+        functions = () if self.element_types is None else self.element_types.functions
         feed_count = fed_inputs(onnx_node.op_type, len(onnx_node.input), opset_of(self.opsets)) or 0
         self.bodies = {
-            a.name: Body(getattr(self, a.name), self.opsets, feed_count)
+            a.name: Body(getattr(self, a.name), self.opsets, feed_count, functions)
             for a in onnx_node.attribute
             if a.type == onnx.AttributeProto.GRAPH
         }

@@ -36,6 +36,11 @@ class ElementTypes:
     def __init__(self, model: onnx.ModelProto) -> None:
         self._model = model
 
+    @property
+    def functions(self) -> Sequence[onnx.FunctionProto]:
+        """The functions of the model."""
+        return self._model.functions
+
     def of(self, node: onnx.NodeProto, index: int) -> onnx.TypeProto.Tensor | None:
         """The type of an output of a Loop's body; None where the model has no such node.
 

@@ -2,6 +2,7 @@ import itertools
 from types import SimpleNamespace
 
 import numpy as np
+import onnx
 import pytest
 from reference_oracle import assert_as_onnxruntime, assert_same, parse
 from straightline import Error, reference
@@ -164,3 +165,12 @@ def test_a_state_that_changes_its_shape_is_refused():
     run = Run(lambda state, x: [np.append(state, x)], 1)
     with pytest.raises(EvaluationError, match=r"state 0 changes shape from \[1\] to \[2\] in iter"):
         scan_row(run, [np.zeros(1)], [np.zeros(3)], 3)
+
+
+def test_without_rows_functions_tell_sizes():
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17, "my" : 1]>
+        g (float[N] x, float[2] z) => (float[N,2] y) { y = Scan <num_scan_inputs = 1,
+            body = b (float e) => (float[K] o) { t = Add (z, e) o = my.F (t) }> (x) }
+        <domain: "my", opset_import: ["" : 17]> F (a) => (c) { b = Exp (a) c = Neg (b) }""")
+    feeds = {"x": np.zeros(0, np.float32), "z": STATE}
+    assert reference.run(model, feeds)[0].shape == (0, 2)
