@@ -68,7 +68,7 @@ def session_of_one(
         raise typer.BadParameter(
             f"{counted}: write IN OUT for one model, or -o FOLDER and any number of models"
         )
-    if sources[0].is_dir():
+    if sources[0] != parsing.STREAM and sources[0].is_dir():
         from ..ir import LoadError
 
         raise LoadError(

@@ -30,7 +30,8 @@ def prepare_streams() -> None:
     """Prepare the standard streams of a process for any text.
 
     Something is put in the place of those that were closed when the process started. Else the next
-    file that is opened takes their number, and whatever a library prints lands in it.
+    file that is opened takes their number, and whatever a library prints lands in it. Unbuffered
+    output gets a buffer: a raw file writes a part where a disk is full, and Python drops the rest.
     """
     for number, name, flags in (
         (0, "stdin", os.O_RDONLY),
@@ -42,6 +43,11 @@ def prepare_streams() -> None:
             os.open(os.devnull, flags)  # takes the lowest number that is free
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):  # PYTHONUNBUFFERED is set
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), sys.stdout.encoding, line_buffering=True
+        )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -140,6 +140,9 @@ def _faults(node: PatternNode, opset: int, variables: Kinds) -> Iterator[str]:
     schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
     attributes = dict(node.attributes)
     operands = with_lists(node.op_type, opset, attributes, list(node.inputs))
+    trains = node.op_type == "Dropout" and len(operands) > 2
+    if trains or node.op_type.startswith(("Random", "Bernoulli", "Multinomial")):
+        yield "draws random numbers, but a definition computes a result"
     for name, value in attributes.items():
         if name not in schema.attributes:
             yield f"has no attribute '{name}'"

@@ -56,6 +56,24 @@ p=SplitToSequence<keepdims=0>(x) q=SplitToSequence<keepdims=0>(w)
 y=ConcatFromSequence<axis=0,new_axis=1>(m) }
 + m=SequenceMap(q,p)<body=b(float a, float c) => (float r) { r=Sub(a,c) }>
 y=ConcatFromSequence<axis=0,new_axis=1>(m) }
+# an axis from the back before it could be, 10, 10
+g (float[3,2] x) => (y) {
+- r=ReduceMean<axes=[-1], keepdims=0>(x) y=Shape(r) }
++ r=ReduceMean<keepdims=0>(x) y=Shape(r) }
+# parts of a size that their number does not divide, 18, 13
+g (float[5] x) => (a, b) {
+- a,b=Split<num_outputs=2>(x) }
++ a,b=Split(x) }
+# a first part that is smaller, 18, 18
+g (float[5] x) => (a, b)
+- { a,b=Split<num_outputs=2>(x) }
++ <int64[2] s={2,3}> { a,b=Split(x,s) }
+# a state that begins as another one, 17, 17
+g (float[n] x, float w) => (y)
+- <int64 z={0}, bool t={1}> { s=Shape(x) n=Gather(s,z) y,v=Loop(n,t,w,w)<body=b(int64 i, bool c,
+float p, float q) => (bool d, float r, float u) { d=Identity(c) e=Gather(x,i) r=Identity(q)
+u=Add(q,e) }> }
++ { y=Identity(w) }
 # a list of elements of several sizes, 17, 17
 g (int64[t] x) => (y) <int64 z={0}, int64 o={1}, int64[1] a={-1}> {
 - p=SplitToSequence<keepdims=0>(x) m=SequenceMap(p)<body=b(int64 e) => (int64[k] r) {

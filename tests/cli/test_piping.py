@@ -153,6 +153,12 @@ def test_a_file_may_have_that_name(folder):
     assert kinds((folder / "-").read_bytes()) == ["Add"] * 3
 
 
+def test_a_folder_of_that_name_is_no_model(folder):
+    (folder / "-").mkdir()
+    content = (folder / "in.onnx").read_bytes()
+    assert kinds(run("rewrite", "-", "-", given=content)[0]) == ["Add"] * 3
+
+
 def test_quiet_leaves_warnings_errors_and_json():
     assert run("rewrite", "in.onnx", "out.onnx", "-q") == (b"", "")
     assert run("verify", "in.onnx", "out.onnx", "-q") == (b"", "")

@@ -52,6 +52,20 @@ def test_a_written_result_survives_a_lost_report(command, stream):
     assert onnx.load("out.onnx").graph.node
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["passes --json", "rewrite weighted.onnx - -q"])
+def test_a_disk_that_fills_in_the_middle_is_an_error(words, unbuffered):
+    nodes = "y = Add (x, w)" + "".join(f" y{k} = Neg (y)" for k in range(200))
+    outputs = "".join(f", float[3] y{k}" for k in range(200))
+    text = f"g (float[3] x) => (float[3] y{outputs}) <float[3] w = {{1, 2, 3}}> {{ {nodes} }}"
+    onnx.save(onnx.parser.parse_model(HEADER + text), "weighted.onnx")
+    line = f"ulimit -f 1; {PROGRAM} {words} > shown"
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    found = subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=environment)
+    assert found.returncode == 1 and b"File too large" in found.stderr
+    assert os.path.getsize("shown") == 1024
+
+
 def test_withheld_results_have_their_own_exit_code():
     options = "--passes inline-ifs --require-straight-line"
     code, errors, _ = shell(f"rewrite in.onnx out.onnx {options} > /dev/full")

@@ -89,6 +89,7 @@ def test_definitions_stand_in_a_file_too(tmp_path):
     ("before (x[inf]) => (y) { y = a.B (x) }\nafter (x) => (y) { y = Neg (x) }", "at 'inf"),
     (AFTER.format("Gather <axis = 9223372036854775808> (x, 0)"), "at '9223372036854775808"),
     (BEFORE.format("a.B <b = @b ? 1> (x)").replace("Neg", "Elu <alpha = @b>"), "of kind FLOAT"),
+    (AFTER.format("RandomNormalLike (x)"), "RandomNormalLike of opset 17 draws random numbers"),
     (AFTER.format("Cast (x)"), "Cast of opset 17 needs an attribute 'to'"),
     (AFTER.format("Elu <alpha = 1> (x)"), "has an attribute 'alpha' of kind FLOAT"),
     (AFTER.format("Mul (x, @b)"), "there is no '@b' in 'before'"),

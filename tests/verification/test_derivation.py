@@ -16,7 +16,7 @@ def chain(count, node):
 
 def test_a_deep_model_needs_no_recursion():
     before, after = chain(1500, "Softmax (%s)"), chain(1500, "Softmax <axis = 1> (%s)")
-    assert assert_derived(before, after, "plain-attributes").steps == 1500
+    assert assert_derived(before, after, "spelling").steps == 1500
 
 
 def test_parts_that_are_equal_need_no_steps():

@@ -98,10 +98,6 @@ class Body(NamedTuple):
         is_true &= limit == ABSENT or all(type(n) is int and n > 0 for n in counts)
         return head.name == "Loop" and is_true
 
-    def roots(self, row: int) -> Args:
-        """Terms from whose declared sizes runtimes infer the sizes of a scan output."""
-        return (row, *((*self.operands, *self.rows) if self.op_type == "Scan" else ()))
-
 
 _Ran = tuple[Body, Sequence[int]]
 _Messages = Sequence[onnx.AttributeProto]
@@ -462,16 +458,18 @@ class Execution:
         count = len(body.operands) - 1 if head.name == "Loop" else 0
         for info, term in list(zip(body.infos()[1], outputs, strict=True))[count:]:
             sizes, own = fact_of(info.type).shape, self._terms.fact(term).shape
-            pairs = zip(sizes or (), own or (None,) * len(sizes or ()), strict=False)
+            pairs = [*zip(sizes or (), own or (None,) * len(sizes or ()), strict=False)]
+            fits = own is None or sizes is None or len(own) == len(sizes)
+            is_scan = bool(body.rows) or head.name in ("Scan", "SequenceMap")
             # By ONNX a Scan has the sizes of its rows, and runtimes fail without an iteration.
-            kinds = (int, str) if body.op_type == "Scan" else (int,)
-            same = [type(a) in kinds if a == b else type(a) is int is not type(b) for a, b in pairs]
-            is_known = sizes is not None and all(same) and (own is None or len(own) == len(sizes))
-            if body.op_type == "SequenceMap":  # a list without elements has no sizes
-                sizes, is_known = own, True
+            if is_scan and fits and all(type(a) is not int or a == b for a, b in pairs):
+                yield self._terms.outside(self._terms.fact(term), self._level()).shape or ()
+                continue
+            same = [type(a) is int and (a == b or type(b) is not int) for a, b in pairs]
+            is_known = sizes is not None and all(same) and fits
             self.inferred += [] if is_known else [(body, head, term)]
             numbers = tuple([dim if isinstance(dim, int) else None for dim in sizes or ()])
-            yield sizes if is_known else ("inferred", numbers, body.roots(term))
+            yield sizes if is_known else ("inferred", numbers, term)
 
 
 def _kept(terms: Terms, fact: Fact, variable: int, output: int) -> Fact:

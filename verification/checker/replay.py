@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
-from itertools import chain
 from typing import Any
 
 import onnx
@@ -96,8 +95,8 @@ class Replay:
         terms, before, after = self.terms, self.models.before, self.models.after
         sides = [self._placed(before), self._placed(before, True), self._placed(after)]
         yield from wrong_declarations(terms, sides[0] + sides[1], sides[2])
-        empty = [b.roots(row) for b, head, row in after.inferred if not b.iterates(terms, head)]
-        one, short, other = below(terms, chain(*empty), sides)
+        empty = [row for b, head, row in after.inferred if not b.iterates(terms, head)]
+        one, short, other = below(terms, empty, sides)
         if other not in (one, short):
             yield "a body that may have no iteration"
         for term, sizes, _ in next(below(terms, terms.cut, sides)):

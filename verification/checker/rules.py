@@ -194,10 +194,28 @@ _MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in REDUCED - {"Sum"}}
 _REDUCTIONS = [name for name in _MOVED if name.startswith("Reduce")]
 
 
-@_rule("axes-written-out", *_MOVED, kind="spelling")
-def axes_written_out(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Give attributes as the inputs that they became, and all axes from the front."""
-    head, (since, names), args = node.head, _MOVED[node.head.name], node.args
+_ALONG = names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax
+    LayerNormalization LogSoftmax LpNormalization Reshape ScatterElements Softmax Split TopK""")
+
+
+@_rule("spelling", *_ALONG, *_MOVED, kind="spelling")
+def spelling(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Give attributes as the inputs that they became, and axes from the front."""
+    (head, args, *_), numbers = node, terms.numbers((*node.args, ABSENT)[1])
+    shape, axis = terms.fact(args[0]).shape, head.attribute("axis")
+    rank, (since, names) = len(shape or ()), _MOVED.get(head.name, (0, []))
+    # Before opset 13 a Softmax is one of a matrix: the same if axes of size 1 alone follow.
+    if head.name in ("Hardmax", "LogSoftmax", "Softmax") and head.version == 11:
+        ends = shape and -rank <= axis < rank and {*shape[axis % rank + 1 :]} <= {1}
+        head = head._replace(version=13) if ends or axis == -1 else head
+    # Negative indices count from the end from opset 11 on; before, they were out of range.
+    if head.name == "Gather" and head.version < 11 and numbers and min(numbers) >= 0:
+        head = head_of("Gather", "", 11, head.attributes, 1)
+    # A zero alone is another size by that attribute.
+    if head.integer("allowzero") and numbers and 0 not in numbers:
+        head = head.changed(allowzero=0)
+    if head.name in _ALONG and isinstance(axis, int) and -rank <= axis < 0:
+        head = head.changed(axis=axis + rank)
     if head.name == "Split" and len(args) == 1 and head.attribute("split") is None:
         since = 13
     if head.version < since:
@@ -207,12 +225,12 @@ def axes_written_out(terms: Terms, node: Node, fact: Fact) -> int | None:
         args = (*args, *[ABSENT if n is None else integers(terms, n) for n in lists])
         attributes = head.changed(**dict.fromkeys(names)).attributes
         head = head_of(head.name, "", since, attributes, head.outputs)
-    place, shape = 3 if head.name == "Slice" else 1, terms.fact(args[0]).shape
-    axes = terms.numbers(args[place]) if place < len(args) and head.name != "Split" else None
+    place, counts = 3 if head.name == "Slice" else 1, since > 0 and head.name != "Split"
+    axes = terms.numbers((*args, *[ABSENT] * place)[place]) if counts else None
     is_left_out = axes == [] or (args[place:] or (ABSENT,))[0] == ABSENT
     if head.name in _REDUCTIONS and is_left_out and not head.integer("noop_with_empty_axes"):
-        axes = [*range(len(shape or ()))]
-    rank = len(shape or ()) + (len(axes or ()) if head.name == "Unsqueeze" else 0)
+        axes = [*range(rank)]
+    rank += len(axes or ()) if head.name == "Unsqueeze" else 0
     if axes and shape is not None and all(-rank <= axis < rank for axis in axes):
         counted = integers(terms, [axis % rank for axis in axes])
         args = (*args[:place], *[ABSENT] * (place - len(args)), counted, *args[place + 1 :])
@@ -235,31 +253,6 @@ def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
     sizes, newer = integers(terms, [each] * (count - 1) + [last]), head.changed(num_outputs=None)
     # onnxruntime 1.32 refuses an empty last part, and the reference has one.
     return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
-
-
-@_rule(
-    "plain-attributes",
-    *names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax LayerNormalization
-    LogSoftmax LpNormalization Reshape ScatterElements Softmax Split TopK"""),
-    kind="spelling",
-)
-def plain_attributes(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Count an axis from the front, and drop differences of versions that the operands exclude."""
-    head, shape, axis = node.head, terms.fact(node.args[0]).shape, node.head.attribute("axis")
-    numbers = terms.numbers(node.args[1]) if len(node.args) > 1 else None
-    inside = shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape)
-    # Before opset 13 a Softmax is one of a matrix: the same if axes of size 1 alone follow.
-    if head.name in ("Hardmax", "LogSoftmax", "Softmax") and head.version == 11:
-        ends = axis == -1 or (shape and inside and {*shape[axis % len(shape) + 1 :]} <= {1})
-        head = head._replace(version=13) if ends else head
-    # Negative indices count from the end from opset 11 on; before, they were out of range.
-    if head.name == "Gather" and head.version < 11 and numbers and min(numbers) >= 0:
-        head = head_of("Gather", "", 11, head.attributes, 1)
-    if head.integer("allowzero") and numbers and 0 not in numbers:
-        head = head.changed(allowzero=0)
-    if shape is not None and inside and axis < 0:
-        head = head.changed(axis=axis + len(shape))
-    return None if head == node.head else terms.add(head, node.args, fact, node.output)
 
 
 @_rule("known-elements", *SIZE_OPERATORS, kind="safe")

@@ -327,6 +327,8 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
     loop, count, number, find = parts(node), states_of(node) - 1, node.output, terms.find
     row, zero, is_last = find(loop.outputs[number + 1]), integers(terms, [0]), number < count
     lines = zip(loop.variables[2:], loop.outputs[1 : 1 + count], strict=True)
+    if is_last and row in (find(loop.variables[number + 2]), find(loop.operands[number + 2])):
+        return loop.operands[number + 2]
     places = [number] if is_last else [k for k, e in enumerate(lines) if row in map(find, e)]
     place = (*places, count)[0]
     for name, start, rows in _changes(terms, node, place, *joins):

@@ -26,7 +26,7 @@ from ..weights import Unfit
 from .coefficients import ONE, ZERO, Coefficient
 from .intervals import Intervals
 from .log_sums import LogReader
-from .matrix_powers import WIDEST, powers_of, raise_matrix, raise_product
+from .matrix_powers import WIDEST, powers_of, raise_matrix
 from .normal_form import Step
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, is_zero, may_be_nan, reduce_step, replace_rows, weigh_last
@@ -60,7 +60,7 @@ def raise_step(recurrence: Recurrence) -> Replacement:
     if fact.shape is None or not fact.elem_type:
         raise Unfit("it is not a linear recurrence of numbers")
     if len(recurrence.states) == 1:
-        return raise_product(recurrence) or _raise_one(recurrence, fact)
+        return _raise_one(recurrence, fact)
     for state in recurrence.states:
         own = recurrence.fact(state.initial)
         if (own.elem_type, own.shape) != (fact.elem_type, fact.shape):

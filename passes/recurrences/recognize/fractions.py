@@ -5,7 +5,8 @@ s' = Mul (Sub (1, k), s) + q             s' = (a s + b) / (c s + d)
 
 Fractions compose as matrices [[a, b], [c, d]] do. The powers of a positive matrix are, up to a
 factor, P + w^k Q with its two projections, where w is the ratio of its eigenvalues; so all values
-follow from that of the first iteration. Numbers of at least 0 stay finite, as in the loop.
+follow from that of the first iteration, which the nodes of the loop compute. Numbers of at least 0
+stay finite, as in the loop; below, an iteration may divide by 0, after which the loop has NaN.
 """
 
 from __future__ import annotations
@@ -91,8 +92,7 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
     if others or fact.elem_type not in PLAIN_FLOATS or fact.shape is None:
         raise Unfit(_OTHER)
     matrix, divides = _matrix(recurrence)
-    least = Extents(recurrence).of(state.initial)[0]
-    if least < 0 or (divides and not (least > 0 and matrix[0, 1] > 0)):
+    if divides and not (Extents(recurrence).of(state.initial)[0] > 0 and matrix[0, 1] > 0):
         raise Unfit("it is a fraction, whose denominator may be 0 for its initial value")
     recurrence.require_room(fact)
     values, vectors = np.linalg.eig(matrix)

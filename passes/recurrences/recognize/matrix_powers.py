@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 
-from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.polynomial import Dimension
-from ....facts.types import IEEE_FLOATS, PLAIN_INTEGERS
-from ....ir import Array, Node, Value
+from ....facts.types import PLAIN_INTEGERS
+from ....ir import Array, Value
 from ....ops.builder import Builder
-from ...iteration.places import unmoved
 from ...scans.parallel_prefix import DISTANCES, Monoid
 from ..weights import Unfit
-from .coefficients import broadcast
 from .recurrence import Recurrence, Replacement
-from .reductions import is_small, replace_rows
+from .reductions import replace_rows
 
 WIDEST = 16
 """The largest width of a matrix of which powers pay."""
@@ -126,87 +123,22 @@ def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matri
     return emit.concat([feeding.cut(rows[index], 0, 1), total], 0, "rows")
 
 
-def raise_product(recurrence: Recurrence) -> Replacement | None:
-    """Replace a state that each iteration multiplies by a constant matrix; None for others."""
-    fact, emit, match = recurrence.state_fact, recurrence.emit, _product(recurrence)
-    if match is None or fact.elem_type not in IEEE_FLOATS or not fact.shape or not is_small(fact):
-        return None
-    matrix, added, is_left = match
-    if not len(matrix) == matrix.shape[-1] <= WIDEST or recurrence.fact(added).shape != fact.shape:
-        return None
-    try:
-        powers = powers_of(matrix)
-    except Unfit:
-        return None
-    recurrence.require_room(fact)
-    rows = recurrence.from_first([broadcast(recurrence, added, fact.shape)])
-    if is_left and len(fact.shape) == 1:  # a row has no column to multiply
-        powers, is_left = powers._replace(table=np.swapaxes(powers.table, 1, 2)), False
-    joined = recurrence.prefixes(_multiply(emit, powers, is_left), rows, [fact], exact=False)
-    return replace_rows(recurrence, joined, _LABEL, False)
+def raise_product(
+    recurrence: Recurrence, added: Value, powers: Powers, fact: Fact, is_left: bool
+) -> Replacement:
+    """Replace a state that each iteration multiplies by a constant matrix.
 
-
-def _product(recurrence: Recurrence) -> tuple[Array, Value, bool] | None:
-    """Match MatMul (s, matrix) + added, also as a Gemm.
-
-    Returns:
-        the matrix, the other addend, and true for MatMul (matrix, s).
+    Args:
+        recurrence: the state.
+        added: what each iteration adds, iterations first.
+        powers: the powers of the matrix.
+        fact: the fact of the state.
+        is_left: true if the matrix is the first factor.
     """
-    (state,) = recurrence.states
-    last = _unmoved(recurrence, state.result).producer
-    if last is not None and last.is_op("Gemm"):
-        return _gemm(recurrence, last)
-    if last is None or not last.is_op("Add"):
-        return None
-    for product, added in (last.inputs, last.inputs[::-1]):
-        node = None if product is None else _unmoved(recurrence, product).producer
-        if node is None or not node.is_op("MatMul") or node not in recurrence.nodes:
-            continue
-        is_left = _is_state(recurrence, node.inputs[1])
-        matrix = _constant(node.inputs[0 if is_left else 1])
-        if not _is_state(recurrence, node.inputs[1 if is_left else 0]) or matrix is None:
-            continue
-        if _is_outside(added, recurrence):
-            return matrix, added, is_left
-    return None
-
-
-def _gemm(recurrence: Recurrence, node: Node) -> tuple[Array, Value, bool] | None:
-    matrix, added = _constant(node.inputs[1]), node.input(2)
-    if matrix is None or not _is_outside(added, recurrence):
-        return None
-    if not _is_state(recurrence, node.inputs[0]):
-        return None
-    if node.attribute("transA", 0) or node.attribute("beta", 1.0) != 1.0:
-        return None
-    scale = matrix.dtype.type(node.attribute("alpha", 1.0))
-    return scale * (matrix.T if node.attribute("transB", 0) else matrix), added, False
-
-
-def _is_outside(value: Value | None, recurrence: Recurrence) -> TypeGuard[Value]:
-    """Test for a value that does not depend on the state."""
-    return (
-        value is not None
-        and not _is_state(recurrence, value)
-        and value.producer not in recurrence.nodes
-    )
-
-
-def _is_state(recurrence: Recurrence, value: Value | None) -> bool:
-    (state,) = recurrence.states
-    return value is not None and _unmoved(recurrence, value) is state.argument
-
-
-def _unmoved(recurrence: Recurrence, value: Value) -> Value:
-    """The value before nodes that give a vector axes of size 1, or remove them."""
-    rank = len(recurrence.fact(recurrence.states[0].initial).shape or ())
-    return unmoved(value) if rank == 1 else skip_identities(value)
-
-
-def _constant(value: Value | None) -> Array | None:
-    """The numbers of a constant matrix; None for another value."""
-    array = None if value is None else value.array
-    return array if array is not None and array.ndim == 2 else None
+    rows = recurrence.from_first([added])
+    monoid = _multiply(recurrence.emit, powers, is_left)
+    joined = recurrence.prefixes(monoid, rows, [fact], exact=False)
+    return replace_rows(recurrence, joined, _LABEL, False)
 
 
 def _multiply(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:

@@ -9,6 +9,7 @@ each of its nodes is, and where the nodes work on each position of other axes by
 l, beside those of sums, without what it adds or puts beside elements; the offset is what it makes
 of these elements alone. With an offset, (M, b) after (N, c) is (M N, M c + b). A mask that keeps
 the state in an iteration skips its matrix, so that no infinity meets the zeros of a unit matrix.
+Where no iteration changes M, its powers are constants (`matrix_powers`).
 """
 
 import dataclasses
@@ -20,10 +21,11 @@ from typing import NamedTuple
 import numpy as np
 import onnx
 
+from ....analysis.constants.folding import Folder
 from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact, Shape
 from ....facts.polynomial import Dimension, product
-from ....ir import Node, Value
+from ....ir import Array, Node, Tensor, Value
 from ....ops.axis_map import axis_map_of
 from ....ops.batching import Operand
 from ....ops.builder import Builder
@@ -32,8 +34,9 @@ from ..weights import Unfit
 from .coefficients import broadcast
 from .masked_sequences import Mask, find_mask
 from .matrix_codings import Check, Coding, addends_of_truths, codings, product_of
+from .matrix_powers import WIDEST, powers_of, raise_product
 from .recurrence import Recurrence, Replacement
-from .reductions import replace_rows
+from .reductions import is_small, replace_rows
 from .semirings import LOGARITHMS, SUMS, combine, finite, neutral
 
 _SUMS = {"Max": "Max", "Min": "Min", "Add": "Sum", "LogSumExp": "LogSumExp"}
@@ -88,12 +91,17 @@ def raise_matrices(recurrence: Recurrence) -> Replacement:
     for coding, axis in itertools.product(codings(recurrence), reversed(range(len(fact.dims)))):
         if coding.semiring.join not in _SUMS or coding.semiring.is_ordered > coding.from_0:
             continue
-        terms = product((*fact.dims, *[fact.dims[axis]] * 2)).value
+        terms, size = product((*fact.dims, *[fact.dims[axis]] * 2)).value, fact.dims[axis].value
         is_few = terms is not None and 0 < terms <= _MOST_TERMS
-        linear = _read(recurrence, coding, axis) if is_few else None
-        if linear is not None:
-            recurrence.require_room(Fact(fact.elem_type, (*fact.dims, fact.dims[axis])))
-            return _Emission(recurrence, linear, fact).run()
+        may_be_power = coding == Coding(SUMS) and axis >= len(fact.dims) - 2 and is_small(fact)
+        may_be_power = may_be_power and 0 < (size or 0) <= WIDEST
+        linear = _read(recurrence, coding, axis) if is_few or may_be_power else None
+        if linear is None:
+            continue
+        emission = _Emission(recurrence, linear, fact)
+        replacement = emission.by_powers() if may_be_power else None
+        if replacement is not None or is_few:
+            return replacement or emission.run()
     raise Unfit(_OTHER)
 
 
@@ -238,18 +246,64 @@ class _Emission:
         is_plain = not (linear.coding.is_exact or linear.coding.from_0)
         self._is_sparse = is_plain and any(node.is_op(*_PARTS) for node in linear.nodes)
         self._perm = [1 + linear.axis, *self._leads(1), 0]
+        self._fold = Folder(recurrence.iterations.inference.model).fold
+        for value in {v: None for node in linear.nodes for v in node.inputs if v is not None}:
+            if not _is_inside(recurrence, value):
+                recurrence.iterations.operand(value)  # before a probe replaces some of them
 
     def _leads(self, first: int = 0) -> list[int]:
         """The other axes of the state, which follow some more."""
         return [first + axis for axis in range(self._rank) if axis != self._linear.axis]
 
+    def by_powers(self) -> Replacement | None:
+        """Emit all values of the state by powers of its matrix; None if iterations differ."""
+        recurrence, linear = self._recurrence, self._linear
+        matrix = None if self._is_sparse or linear.mask is not None else self._constant_matrix()
+        if matrix is None:
+            return None
+        is_left = linear.axis != self._rank - 1
+        try:
+            powers = powers_of(matrix if is_left else matrix.T)
+        except Unfit:
+            return None
+        recurrence.require_room(self._fact)
+        added = [broadcast(recurrence, v, self._fact.dims) for v in linear.offsets]
+        if linear.addends or not added:
+            added.append(recurrence.feeding.every(self._result(), "added"))
+        total = functools.reduce(functools.partial(self._join, self._emit), added)
+        return raise_product(recurrence, total, powers, self._fact, is_left)
+
+    def _constant_matrix(self) -> Array | None:
+        """The matrix of all iterations; None if they differ, or it is known only at run time."""
+        columns, axis = list[Array](), self._linear.axis
+        for place in range(self._fact.dims[axis].value or 0):
+            own = self._result(place)
+            tensor = None if own.batched else self._tensor(own.value)
+            if tensor is None:
+                return None
+            column = np.moveaxis(tensor.numpy(), axis, 0)
+            column = column.reshape(len(column), -1)
+            if not np.array_equal(column, np.broadcast_to(column[:, :1], column.shape)):
+                return None  # another matrix for each position of other axes
+            columns.append(column[:, 0])
+        return np.stack(columns, 1)
+
+    def _tensor(self, value: Value) -> Tensor | None:
+        """The tensor that constants alone make; None for other values."""
+        node = value.producer
+        if node is None or value.constant is not None:
+            return value.constant
+        tensors = [None if v is None else self._tensor(v) for v in node.inputs]
+        pairs = zip(node.inputs, tensors, strict=True)
+        is_open = any(v is not None and own is None for v, own in pairs)
+        results = None if is_open else self._fold(node, tensors)
+        return None if results is None else results[node.outputs.index(value)]
+
     def run(self) -> Replacement:
         """Emit all values of the state."""
         emit, recurrence, linear = self._emit, self._recurrence, self._linear
         size = self._fact.dims[linear.axis]
-        for value in {v: None for node in linear.nodes for v in node.inputs if v is not None}:
-            if not _is_inside(recurrence, value):
-                recurrence.iterations.operand(value)  # before a probe replaces some of them
+        recurrence.require_room(Fact(self._fact.elem_type, (*self._fact.dims, size)))
         columns = [self._probe(place) for place in range(size.value or 0)]
         rows = [emit.concat(columns, 1, "matrices")]
         facts = [self._fact_of(self._fact.dims, size)]
@@ -287,16 +341,20 @@ class _Emission:
         leads = [sizes[axis] for axis in self._leads()]
         return Fact(self._elem_type, (sizes[self._linear.axis], columns, *leads))
 
-    def _probe(self, place: int | None = None) -> Value:
-        """Emit what the iterations make of a unit without addends, or of nothing with them."""
+    def _result(self, place: int | None = None) -> Operand:
+        """The operand that iterations make of a unit without addends, or of nothing with them."""
         recurrence, linear = self._recurrence, self._linear
         (state,), emptied = recurrence.states, () if place is None else linear.addends
         start = {value: self._nothing(recurrence.fact(value)) for value in emptied}
         start[state.argument] = self._nothing(self._fact, place)
         (own,) = recurrence.iterations.replay(linear.nodes, start, [linear.product])
-        rows = recurrence.feeding.every(own, "column")
-        elem_type = recurrence.fact(linear.product).elem_type
-        return self._lift(linear.coding.encode(self._emit, rows, elem_type))
+        return own
+
+    def _probe(self, place: int | None = None) -> Value:
+        """Emit such operands as columns."""
+        rows = self._recurrence.feeding.every(self._result(place), "column")
+        elem_type = self._recurrence.fact(self._linear.product).elem_type
+        return self._lift(self._linear.coding.encode(self._emit, rows, elem_type))
 
     def _nothing(self, fact: Fact, place: int | None = None) -> Operand:
         """The operand that adds nothing, but for the neutral element of products at a place."""

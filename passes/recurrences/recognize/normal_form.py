@@ -76,7 +76,6 @@ class Comparison:
         before: the function.
         flag: the comparison.
         is_last: true if it holds for equal ones.
-        only: a condition of the iteration that must hold, too; None for none.
     """
 
     kind: str
@@ -84,7 +83,6 @@ class Comparison:
     before: Value
     flag: Value
     is_last: bool
-    only: Coefficient | None = None
 
     @property
     def sides(self) -> tuple[Value, Value]:

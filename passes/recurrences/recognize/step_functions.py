@@ -12,6 +12,7 @@ well, so that max-plus, clamped, decayed, guarded and reset states are of one fo
 have Xor as the sum and And as the product, so Not adds true.
 """
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
@@ -66,12 +67,11 @@ class StepReader(Coefficients):
         super().__init__(recurrence, fact)
         self.semiring = semiring
         self._nan_flag = nan_flag
-        self._comparands: dict[Value, tuple[str, Value, Value]] = {}
+        self._conditions: dict[Value, Node] = {}  # comparisons, and logic of them
         self.drops_nans = False
         self._width = len(recurrence.states)
         self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
-        self._comparisons: dict[Value, Comparison] = {}
         self._numbers = set[Value]()  # never NaN
         self._obstacles: dict[Value | None, Unfit] = {}
         self.progress = 0
@@ -120,13 +120,8 @@ class StepReader(Coefficients):
         rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
         if self._recurrence.fact(node.output()).shape != self._shape:
             raise self._first_obstacle(node, "may change its shape")
-        comparison = self._compare(node) if self._has_bounds else None
-        kind = None if node.domain else COMPARISONS.get(node.op_type)
-        if kind is not None and None not in node.inputs:
-            one, other = [skip_identities(value) for value in node.inputs if value is not None]
-            self._comparands[node.output()] = kind, one, other
-        if comparison is not None:
-            self._comparisons[node.output()] = comparison
+        if self._type != _BOOL and node.is_op(*COMPARISONS, "And", "Not", "Or"):
+            self._conditions[node.output()] = node
         elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
             raise self._first_obstacle(node, "computes the next value")
         else:
@@ -163,7 +158,8 @@ class StepReader(Coefficients):
             for node in self._recurrence.nodes
             if not node.is_op("Identity") and self._obstacles.keys().isdisjoint(node.outputs)
         ]
-        return next(iter(self._comparisons.values()), None) if len(others) == 2 else None
+        matches = [self._compare(node) for node in self._conditions.values() if len(others) == 2]
+        return next((match for match in matches if match is not None), None)
 
     def _present(self, value: Value | None) -> Value:
         """An operand that is there and has a function; raises Unfit otherwise."""
@@ -175,9 +171,9 @@ class StepReader(Coefficients):
 
     def _of(self, operand: Value | None) -> Step:
         value = self._present(operand)
-        if value in self._comparisons:
-            raise Unfit(f"{value.producer} computes the next value")
         if value not in self._values:
+            if value.producer in self._recurrence.nodes:
+                raise Unfit(f"{value.producer} computes the next value")
             self._values[value] = self._constant(self._coefficient(value))
         return self._values[value]
 
@@ -506,53 +502,53 @@ class StepReader(Coefficients):
     def _flag(self, value: Value | None, node: Node) -> Coefficient:
         """The coefficient of a condition, which no state changes."""
         assert value is not None
-        if value in self._values and not self._values[value].is_constant:
-            raise Unfit(f"{node} selects by it")
-        if value.producer in self._recurrence.nodes:
+        if self._reads_state(value) or value.producer in self._recurrence.nodes:
             raise Unfit(f"{node} selects by it")
         return self._coefficient(value)
+
+    def _reads_state(self, value: Value) -> bool:
+        """Test for a function of states."""
+        return value in self._values and not self._values[value].is_constant
 
     def _select(self, node: Node) -> Step:
         """A select in any form, or else the maximum or disjunction of the operands."""
         match = as_select(node, self._source)
         if match is None:
             return self._gate(node) if node.op_type == "Or" else self._fold(node, "Max")
-        condition, *branches = match
-        if condition in self._comparisons:
-            try:
-                return self._better(node, self._comparisons[condition], *branches)
-            except Unfit:
-                if self._comparisons[condition].only is not None:
-                    raise
-        if condition in self._comparands:
-            return self._extreme_by_test(node, *self._comparands[condition], *branches)
-        steps = [self._of(value) for value in branches]
-        return self._choose_step(self._flag(condition, node), *steps)
+        return self._select_by(node, *match)
+
+    def _select_by(self, node: Node, condition: Value, one: Value, other: Value) -> Step:
+        """A select by a condition; by And and Or with one of the iteration, a select of selects."""
+        condition = skip_identities(condition)
+        test = self._conditions.get(condition)
+        if test is None:
+            flag = self._flag(condition, node)
+            return self._choose_step(flag, self._of(one), self._of(other))
+        if test.is_op("Not"):
+            return self._select_by(node, test.operand(0), other, one)
+        if test.is_op("And", "Or"):
+            sides = [skip_identities(test.operand(place)) for place in range(2)]
+            first, second = sides if sides[1] in self._conditions else sides[::-1]
+            inner, flag = self._select_by(node, second, one, other), self._flag(first, node)
+            if test.is_op("And"):
+                return self._choose_step(flag, inner, self._of(other))
+            return self._choose_step(flag, self._of(one), inner)
+        comparison = self._compare(test)
+        if comparison is not None:
+            with contextlib.suppress(Unfit):
+                return self._better(node, comparison, one, other)
+        return self._extreme_by_test(node, test, one, other)
 
     def _compare(self, node: Node) -> Comparison | None:
-        """Match a comparison of a value of the iteration with a function of the state.
-
-        It may hold under a condition of the iteration as well, by And.
-        """
-        if len(node.inputs) != 2 or node.domain:
-            return None
-        inputs = [None if value is None else skip_identities(value) for value in node.inputs]
-        if node.op_type == "And":
-            for one, other in (inputs, inputs[::-1]):
-                if one in self._comparisons and other is not None:
-                    flag = self._flag(other, node)
-                    comparison = self._comparisons[one]
-                    if comparison.only is None:
-                        return dataclasses.replace(comparison, only=flag)
+        """Match a comparison of a value of the iteration with a function of the state."""
         kind = COMPARISONS.get(node.op_type)
-        if kind is None or None in inputs:
+        if kind is None or not self._has_bounds:
             return None
-        for (one, other), own in ((inputs, kind), (inputs[::-1], OPPOSITE[kind])):
-            if other in self._values and not self._values[other].is_constant:
-                assert one is not None and other is not None
-                if one not in self._values or self._values[one].is_constant:
-                    is_last = node.op_type.endswith("Equal")
-                    return Comparison(own, one, other, node.output(), is_last)
+        one, other = (skip_identities(node.operand(place)) for place in range(2))
+        for candidate, before, own in ((one, other, kind), (other, one, OPPOSITE[kind])):
+            if self._reads_state(before) and not self._reads_state(candidate):
+                is_last = node.op_type.endswith("Equal")
+                return Comparison(own, candidate, before, node.output(), is_last)
         return None
 
     def _better(self, node: Node, comparison: Comparison, one: Value, other: Value) -> Step:
@@ -566,8 +562,7 @@ class StepReader(Coefficients):
             raise Unfit(f"{node} selects by it")
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         number = self._number_or(candidate.fresh, self._unbounded(kind == "Max", False))
-        step = self._binary(node, kind, before, self._constant(number))
-        return step if comparison.only is None else self._choose_step(comparison.only, step, before)
+        return self._binary(node, kind, before, self._constant(number))
 
     def _worse(self, node: Node, comparison: Comparison) -> Step:
         """The other one of the two sides of a comparison, which may be NaN.
@@ -577,7 +572,7 @@ class StepReader(Coefficients):
         """
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         kind = OPPOSITE[kind]
-        self._comparisons.clear()  # the candidate is no longer what it compares as
+        self._conditions.clear()  # the candidate is no longer what it compares as
         if not self.is_float:
             return self._binary(node, kind, before, candidate)
         worst = self._unbounded(kind == "Max", False)
@@ -595,8 +590,6 @@ class StepReader(Coefficients):
         """A function between bounds that a choice spells; a constant bound replaces a NaN of it."""
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         kind, bound = OPPOSITE[kind], self.array_of(candidate.fresh)
-        if comparison.only is not None:
-            raise Unfit(f"{node} selects by it")
         if not self.is_float or comparison.before in self._numbers:
             return self._binary(node, kind, before, candidate)
         (weight,), offset = before.plain.weights, before.plain.offset
@@ -613,11 +606,10 @@ class StepReader(Coefficients):
         self._numbers.add(node.output())
         return self._binary(node, kind, own, candidate)
 
-    def _extreme_by_test(
-        self, node: Node, kind: str, one: Value, other: Value, yes: Value, no: Value
-    ) -> Step:
+    def _extreme_by_test(self, node: Node, test: Node, yes: Value, no: Value) -> Step:
         """The greater or smaller of two functions: the one that fails a test where one is NaN."""
-        branches = skip_identities(yes), skip_identities(no)
+        kind, branches = COMPARISONS[test.op_type], (skip_identities(yes), skip_identities(no))
+        one, other = (skip_identities(test.operand(place)) for place in range(2))
         if branches not in ((one, other), (other, one)):
             raise Unfit(f"{node} selects by it")
         kind = kind if branches == (one, other) else OPPOSITE[kind]

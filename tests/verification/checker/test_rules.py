@@ -202,19 +202,19 @@ y = Add (g, w) }
 (float[5] x)
 - { y, b = Split <num_outputs = 2> (x) }
 + <int64[2] s = {3, 2}> { y, b = Split (x, s) }
-# plain-attributes: axis-from-the-front
+# spelling: axis-from-the-front
 (float[n, 2] x) {
 - y = Softmax <axis = -1> (x) }
 + y = Softmax <axis = 1> (x) }
-# axes-written-out: from the front
+# spelling: from the front
 (float[n, 2] x)
 - <int64[1] a = {-1}> { y = ReduceMax (x, a) }
 + <int64[1] a = {1}> { y = ReduceMax (x, a) }
-# axes-written-out: all
+# spelling: all
 (float[n, 2] x)
 - { y = ReduceMax (x) }
 + <int64[2] a = {0, 1}> { y = ReduceMax (x, a) }
-# plain-attributes: reshape-without-zeros
+# spelling: reshape-without-zeros
 (float[n] x, float[m] w) <int64[2] s = {1, -1}> {
 - y = Reshape <allowzero = 1> (x, s) }
 + y = Reshape (x, s) }
@@ -386,7 +386,7 @@ y = Slice (m, c, b, a) }
 - <bool c = {1}> { y = If (c) <then_branch = a () => (u) {
 u = Abs (x) }, else_branch = b () => (v) { v = Neg (x) }> }
 + { y = Abs (x) }
-# axes-written-out: inputs, 13, 18
+# spelling: inputs, 13, 18
 (float[n, 2] x)
 - { y = ReduceMean <axes = [1]> (x) }
 + <int64[1] a = {1}> { y = ReduceMean (x, a) }
@@ -394,11 +394,11 @@ u = Abs (x) }, else_branch = b () => (v) { v = Neg (x) }> }
 (float[n, 2] x) {
 - y, b = Split (x) }
 + y, b = Split <num_outputs = 2> (x) }
-# plain-attributes: softmax-along-last-axis, 11, 13
+# spelling: softmax-along-last-axis, 11, 13
 (float[n, 2] x) {
 - y = Softmax (x) }
 + y = Softmax <axis = 1> (x) }
-# plain-attributes: indices-from-the-front, 9, 13
+# spelling: indices-from-the-front, 9, 13
 (float[n, 2] x) <int64[1] i = {1}> { y = Gather (x, i)
 - }
 + }

@@ -42,6 +42,16 @@ SUMS = """g (float[2] x, float[t, 2] w, float k) => (y) { z, %s = Scan (x, w)
     u = Add (s, e) r = %s }> %s }"""
 
 
+def test_a_state_that_no_iteration_changes_has_its_first_value():
+    body = """{ d = Less (i, k) r = Identity (p) }"""
+    loop = f"""g (float[2] x, int64 k, bool t) => (float[2] y) {{ y = Loop (k, t, x) <body = b
+        (int64 i, bool c, float[2] p) => (bool d, float[2] r) {body}> }}"""
+    plain = "g (float[2] x, int64 k, bool t) => (float[2] y) { y = Identity (x) }"
+    pair = of_text(loop, 18), of_text(plain, 18)
+    assert "states" in check(certificate(*pair), *pair).rules
+    assert_none(of_text(loop.replace("Identity (p)", "Neg (p)"), 18), pair[1])
+
+
 def test_a_function_of_states_moves_out():
     pair = (
         of_text(SUMS % ("y", "2", "Mul (u, k)", ""), 18),
@@ -51,11 +61,16 @@ def test_a_function_of_states_moves_out():
     assert sl.verify(*pair, prove=False).equal
 
 
-def test_rows_of_no_iteration_have_the_sizes_that_are_declared():
-    assert_none(
-        of_text(SUMS % ("y", "m", "Mul (u, k)", ""), 18),
-        of_text(SUMS % ("r0", "2", "Identity (u)", "y = Mul (r0, k)"), 18),
-    )
+@table(("", 0), ("", 1), ("float[k] ", 1), ("float[2] ", 1))
+def test_rows_of_a_scan_have_their_own_sizes(declared, axis):
+    """Runtimes fail without an iteration, whatever the body declares."""
+    scan = f"""g (float[t, 2] x) => (float[a, b] y) {{ y = Scan (x) <num_scan_inputs = 1,
+        scan_output_axes = [{axis}], body = b (e) => ({declared}r) {{ r = Tanh (e) }}> }}"""
+    end = "Transpose (z)" if axis else "Identity (z)"
+    flat = f"g (float[t, 2] x) => (float[a, b] y) {{ z = Tanh (x) y = {end} }}"
+    pair = of_text(scan, 18), of_text(flat, 18)
+    assert "row-by-row" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
 
 
 @table(
@@ -219,7 +234,7 @@ def test_rows_of_no_iteration_have_size_0_where_inputs_decide_on_it():
     assert_none(of_text(ROWS % "m", 18), pair[1])
 
 
-def test_rows_of_a_scan_have_sizes_that_its_body_names():
+def test_rows_of_a_scan_have_other_sizes_than_the_numbers_that_its_body_declares():
     text = """g (float[n, k] x, float[m] w) => (y) { y = Scan (x) <num_scan_inputs = 1, body = b
         (float[k] e) => (float[%s] r) { r = Tanh (e) }> }"""
     pair = (
@@ -228,4 +243,4 @@ def test_rows_of_a_scan_have_sizes_that_its_body_names():
     )
     assert "row-by-row" in check(certificate(*pair), *pair).rules
     assert sl.verify(*pair, prove=False).equal
-    assert_none(of_text(text % "m", 18), pair[1])
+    assert_none(of_text(text % "3", 18), pair[1])

@@ -285,6 +285,7 @@ class Compiler:
         self._functions: dict[FunctionKey, onnx.FunctionProto] = {
             key_of(f.domain, f.name, f.overload): f for f in model.functions
         }
+        self._types: dict[bytes, tuple[Type, list[Dim] | None]] = {}
         self._called: dict[tuple[FunctionKey, tuple[bytes, ...]], Program] = {}
         self._operations: dict[Hashable, Operation] = {}
         # The same key means another call where a model defines functions of its own.
@@ -357,18 +358,17 @@ class Compiler:
         if place is None:
             return
         program.infos.append((place, type_, name))
-        if type_.HasField("optional_type"):
-            return
-        declared = declared_type(type_)
+        content = type_.SerializeToString()
+        if content not in self._types:
+            self._types[content] = _type_and_sizes(type_)
+        declared, dims = self._types[content]
         if declared:
             program.types.append((place, declared, name))
             types.setdefault(place, set()).add(declared)
         if self._original is None:
             self.declarations.setdefault(name, []).append(type_)
-        elif type_ not in self._original.declarations.get(name, ()):
-            dims = dims_of(type_.tensor_type) if type_.HasField("tensor_type") else None
-            if dims is not None:
-                program.sizes.append((place, dims, name))
+        elif dims is not None and type_ not in self._original.declarations.get(name, ()):
+            program.sizes.append((place, dims, name))
 
     def _take_nodes(self, program: Program, original: Compiler) -> None:
         """Take the nodes of the original, in their order, if the rewrite has no others."""
@@ -509,6 +509,14 @@ class Compiler:
             program.outputs = [scope.find(name) for name in function.output]
             self._called[key, attributes] = program
         return program
+
+
+def _type_and_sizes(message: onnx.TypeProto) -> tuple[Type, list[Dim] | None]:
+    """Declared type, unknown for an optional, and sizes; None where it is no tensor of a rank."""
+    if message.HasField("optional_type"):
+        return 0, None
+    is_tensor = message.HasField("tensor_type")
+    return declared_type(message), dims_of(message.tensor_type) if is_tensor else None
 
 
 def _define_values(program: Program, whole: Program, scope: _Scope) -> None:

@@ -203,9 +203,13 @@ class Execution:
     ) -> None:
         """Check declared sizes, which the original must declare for these values otherwise."""
         demanded = {program.outputs[k] for k in program.declared}  # of a body
+        right = set[tuple[int, Fact | None, bool]]()
         for place, dims, name in rows:
             value = frame[place]
             shape = None if value is None else value.fact.shape
+            key = id(dims), value and value.fact, place in demanded  # values share few types
+            if key in right:
+                continue
             # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
             # value_info changes results, although the specification gives it no meaning.
             if shape is None:
@@ -220,6 +224,8 @@ class Execution:
                 raise OpenError(f"the rewrite declares sizes of '{name}' that it does not have")
             if is_wrong:
                 self._demand(AS_ORIGINAL, program, value, dims)
+            else:
+                right.add(key)
 
     def _contradicts(self, declared: Dim, size: Dimension, is_demanded: bool) -> bool:
         """Test for a number that may be another size, or another name."""

@@ -189,6 +189,10 @@ def test_a_next_value_that_cancels_the_state(body):
 ALGEBRA = {
     "decayed maximum": "a = Mul (s, half) s2 = Max (a, e)",
     "the better by a comparison": "g2 = Greater (e, s) h = And (g2, k) s2 = Where (h, e, s)",
+    "the better by a comparison, or new": "g2 = Greater (e, s) h = Or (k, g2) s2 = Where (h, e, s)",
+    "not the worse": "g2 = LessOrEqual (e, s) h = Not (g2) s2 = Where (h, e, s)",
+    "a comparison in three conditions": "g2 = Less (e, s) h = And (g2, k) h2 = Not (h)"
+    " l = Or (g, h2) s2 = Where (l, s, e)",
     "CUSUM by a choice": "a = Add (s, e) h = Greater (a, nil) s2 = Where (h, a, nil)",
     "clamped by choices, reset": "a = Sub (s, e) h = Less (a, nil) b = Where (h, nil, a)"
     " l = Greater (b, half) d = Where (l, half, b) s2 = Where (k, f, d)",
@@ -224,13 +228,10 @@ def test_steps_that_compose(name, is_all):
         assert_same(text, model, numbers(length), s0=numbers(1)[0])
 
 
-def test_a_nan_is_never_the_better():
+@table(*[name for name in ALGEBRA if "comparison" in name or "not the" in name])
+def test_a_nan_is_never_the_better(name):
     """A comparison with NaN is false; NaN in the state stays."""
-    text = loop(
-        f"{ROWS}{ALGEBRA['the better by a comparison']} r = Identity (s2)",
-        "float[3] s s0",
-        "float[3] r",
-    )
+    text = loop(f"{ROWS}{ALGEBRA[name]} r = Identity (s2)", "float[3] s s0", "float[3] r")
     model = raised(text, kept=["Scan"])
     for length in LENGTHS:
         start = np.array([np.nan, 0, 1], np.float32)

@@ -123,6 +123,16 @@ PRODUCTS = {
         "g = Tanh (e) f = MatMul (g, m0) p = MatMul (s, m0) q = Identity (p) s2 = Add (f, p)",
         "float[3]",
     ),
+    "nothing added": ("s2 = MatMul (s, m0)", "float[3]"),
+    "factors of a Gemm": (
+        "o = Unsqueeze (s, axis) p = Gemm <alpha = 0.5, beta = 2.0> (o, m0, e)"
+        " s2 = Squeeze (p, axis)",
+        "float[3]",
+    ),
+    "two products": (
+        "p = MatMul (s, m0) q = Neg (p) d = MatMul (m0, s) u = Add (q, d) s2 = Sub (e, u)",
+        "float[3]",
+    ),
 }
 
 
@@ -135,6 +145,7 @@ def test_a_state_times_a_constant_matrix(what, is_all):
     more = " r = Identity (s2)" if is_all else ""
     text = loop(f"{MATRIX} {axes} {body}{more}", f"{kind} s s0", f"{kind} r" if is_all else "")
     model = raised(text, kept=["Scan", "RNN"])
+    assert "ReduceSum" not in {node.op_type for body in _bodies(model) for node in body.node}
     sizes = [int(size) for size in kind[6:-1].split(",")]
     for length in LENGTHS:
         assert_same(text, model, numbers(length), s0=numbers(1)[0].reshape(sizes))

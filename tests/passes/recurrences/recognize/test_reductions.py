@@ -462,3 +462,22 @@ def test_zeros_that_no_iteration_adds(step):
         fed = feed(text, length, values=-np.zeros((length, 3))) | {"s": np.float32([-0.0, 0.0, 1])}
         (one,), (other,) = (reference.run(as_model(m), fed) for m in (text, result.model))
         assert one.tobytes() == other.tobytes()
+
+
+@table("", "[3]")
+def test_rows_of_strings(size):
+    """onnxruntime's Gather of rows of strings leaves all but their first elements empty."""
+    rows = size.replace("[", "[N,") or "[N]"
+    text = f"""{HEAD}g (string[N,3] x, bool{rows} k, string[3] s0)
+        => (string[3] r, string[T,3] y) {{ r, y = Scan <num_scan_inputs = 2,
+            body = b (string[3] s, string[3] e, bool{size} q)
+            => (string[3] s2, string[3] o) {{ s2 = Where (q, e, s) o = Identity (s) }}>
+            (s0, x, k) }}"""
+    model = recurred.raised(text, kept=["Scan"])
+    for length in (1, 2, 5):
+        x = np.array([f"{n}" for n in range(3 * length)], object).reshape(length, 3)
+        k = np.random.default_rng(length).random((length, 3) if size else length) < 0.5
+        feeds = {"x": x, "k": k, "s0": np.array(["a", "b", "c"], object)}
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(model, feeds), run(as_model(text), feeds), strict=True):
+                np.testing.assert_array_equal(one, other)
