@@ -74,6 +74,27 @@ g (float[n] x, float w) => (y)
 float p, float q) => (bool d, float r, float u) { d=Identity(c) e=Gather(x,i) r=Identity(q)
 u=Add(q,e) }> }
 + { y=Identity(w) }
+# one row more than there are iterations, 17, 17
+g (float[2] x, float[t] w) => (y) <int64 z={0}, int64[1] o={1}, bool c={1}> { k=Shape(w) v=Neg(x)
+- n=Gather(k,z) y=Loop(n,c)<body=b(int64 i, bool d) => (bool e, float[2] r) { e=Identity(d)
+r=Identity(v) }> }
++ m=Add(k,o) s=Concat<axis=0>(m,o) y=Expand(v,s) }
+# one row until a condition ends, 17, 17
+g (float[2] x, float[t] w, int64 l) => (y) <int64 z={0}, int64[1] o={1}, bool c={1}> { k=Shape(w)
+v=Neg(x)
+- n=Gather(k,z) y=Loop(n,c)<body=b(int64 i, bool d) => (bool e, float[2] r) { e=Less(i,l)
+r=Identity(v) }> }
++ s=Concat<axis=0>(k,o) y=Expand(v,s) }
+# rows along the last axis, 17, 17
+g (float[2,2] x) => (y)
+- { y=Scan(x)<num_scan_inputs=1, scan_output_axes=[-1], body=b(float[2] e) => (float[2] r) {
+r=Softmax(e) }> }
++ { y=Softmax(x) }
+# rows of the last axis, 17, 17
+g (float[2,2] x) => (y)
+- { y=Scan(x)<num_scan_inputs=1, scan_input_axes=[-1], body=b(float[2] e) => (float[2] r) {
+r=Softmax(e) }> }
++ { y=Softmax(x) }
 # a list of elements of several sizes, 17, 17
 g (int64[t] x) => (y) <int64 z={0}, int64 o={1}, int64[1] a={-1}> {
 - p=SplitToSequence<keepdims=0>(x) m=SequenceMap(p)<body=b(int64 e) => (int64[k] r) {

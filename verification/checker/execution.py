@@ -17,7 +17,7 @@ from .inference import common, fact_of, fact_of_output, refine
 from .meaning import BRANCHES, head_of, schema_of
 from .polynomials import Dim
 from .rows import apply, integers
-from .scans import moved_axis, rows_of_list, turned
+from .scans import moved_axis, rows_of_list, truth, turned
 from .sizes import sizes_in
 from .terms import ABSENT, Args, CertificateError, Define, Fact, Head, Terms, is_own, require_unique
 
@@ -85,16 +85,14 @@ class Body(NamedTuple):
         if head.name != "Loop":
             return []
         inputs, outputs = self.infos()
-        most = min(len(self.operands), len(inputs) - len(self.rows), len(outputs) + 1)
-        states = [(k, k - 1) for k in range(2, most)]
-        return [(1, 0), *states] if len(inputs) > 1 else states
+        most = min(max(len(self.operands), 2), len(inputs) - len(self.rows), len(outputs) + 1)
+        return [(k, k - 1) for k in range(1, most)]
 
     def iterates(self, terms: Terms, head: Head) -> bool:
         """Test for an iteration that certainly runs."""
         limit, condition = (*self.operands, ABSENT, ABSENT)[:2]
         counts = sizes_in(terms, limit) or (None,)
-        starts = None if condition == ABSENT else terms.tensor(condition)
-        is_true = condition == ABSENT or (starts is not None and bool(starts.numpy().all()))
+        is_true = condition == ABSENT or bool(truth(terms, condition))
         is_true &= limit == ABSENT or all(type(n) is int and n > 0 for n in counts)
         return head.name == "Loop" and is_true
 
@@ -254,14 +252,13 @@ class Execution:
         zeros = [0] * len(inputs)
         axes, flags = ([*(head.integers(f"scan_input_{n}") or []), *zeros] for n in _LAYOUT)
         shapes = [terms.fact(each).shape or () for each in inputs]
-        sizes = {shape[axis:][:1] for shape, axis in zip(shapes, axes, strict=False)}
-        least = min([0, *axes, *(head.integers("scan_output_axes") or [])])
+        layout = [*zip(inputs, shapes, axes, flags, strict=False)]
+        sizes = {s[k] if -len(s) <= k < len(s) else None for _, s, k, _ in layout}
         # Scan inputs of different lengths fail at run time.
-        if len(sizes) != 1 or () in sizes or least < 0:
+        if len(sizes) != 1 or None in sizes:
             return head, body
-        layout = zip(inputs, axes, flags, strict=False)
-        moved = [(moved_axis(terms, each, axis, 0), is_back) for each, axis, is_back in layout]
-        rows = [turned(terms, each) if is_back else each for each, is_back in moved]
+        moved = [(moved_axis(terms, x, k % len(s), 0), is_back) for x, s, k, is_back in layout]
+        rows = [turned(terms, *each) for each in moved]
         size = apply(terms, "Gather", apply(terms, "Shape", rows[0]), integers(terms, 0))
         operands = size, terms.constant(np.array(True)), *operands[:count]
         head = head_of("Loop", "", 11, (), head.outputs)
@@ -270,13 +267,13 @@ class Execution:
     def _turned(self, scan: Head, body: Body, results: list[int]) -> list[int]:
         """Outputs of a Scan, of which rows are along another axis, or backwards; or of a list."""
         terms, count = self._terms, len(body.operands) - 2
-        zeros = [0] * len(results)
+        zeros, is_list = [0] * len(results), scan.name == "SequenceMap"
         axes, flags = ([*(scan.integers(f"scan_output_{n}") or []), *zeros] for n in _LAYOUT)
         for k, axis, is_back in zip(range(count, len(results)), axes, flags, strict=False):
-            term = turned(terms, results[k]) if is_back else results[k]
-            if axis and axis >= len(terms.fact(term).shape or ()):  # nothing is known of it
+            rank, term = len(terms.fact(results[k]).shape or ()), turned(terms, results[k], is_back)
+            if axis and not -rank <= axis < rank:  # nothing is known of it
                 term = terms.add(Head("rows", key=axis), (term,))
-            is_list, term = scan.name == "SequenceMap", moved_axis(terms, term, 0, axis)
+            term = moved_axis(terms, term, 0, axis % max(rank, 1))
             results[k] = apply(terms, "SplitToSequence", term, keepdims=0) if is_list else term
         return results
 

@@ -93,7 +93,8 @@ class Replay:
     def wrong_declarations(self) -> Iterator[str]:
         """Names of values of which the rewrite declares what is not derived."""
         terms, before, after = self.terms, self.models.before, self.models.after
-        sides = [self._placed(before), self._placed(before, True), self._placed(after)]
+        ways = (before, False), (before, True), (after, False)
+        sides = [[(e, self._guards(x, e.guards, s)) for e in x.declared] for x, s in ways]
         yield from wrong_declarations(terms, sides[0] + sides[1], sides[2])
         empty = [row for b, head, row in after.inferred if not b.iterates(terms, head)]
         one, short, other = below(terms, empty, sides)
@@ -103,10 +104,6 @@ class Replay:
             shape = terms.fact(term).shape or ()
             if any(n not in (None, *shape[k : k + 1]) for k, n in enumerate(sizes)):
                 yield "a body whose rows are cut"
-
-    def _placed(self, execution: Execution, is_short: bool = False) -> list[_Placed]:
-        """Declarations of a model, with the bodies around them."""
-        return [(e, self._guards(execution, e.guards, is_short)) for e in execution.declared]
 
     def unequal_outputs(self) -> list[str]:
         """Outputs that are not derived to be equal."""

@@ -61,9 +61,10 @@ def rows_of_any_size(terms: Terms, term: int) -> list[int]:
     return [terms.find(r) for r, s in zip(rows, shapes, strict=True) if s is None or None in s]
 
 
-def turned(terms: Terms, term: int) -> int:
-    """Term with the rows of the first axis backwards."""
-    return apply(terms, "Slice", term, *[integers(terms, [n]) for n in (-1, -(1 << 63), 0, -1)])
+def turned(terms: Terms, term: int, is_back: int) -> int:
+    """Term with the rows of its first axis backwards, if they are."""
+    ends = [integers(terms, [n]) for n in (-1, -(1 << 63), 0, -1)]
+    return apply(terms, "Slice", term, *ends) if is_back else term
 
 
 def moved_axis(terms: Terms, term: int, start: int, end: int) -> int:
@@ -424,6 +425,10 @@ def row_by_row(terms: Terms, node: Node, fact: Fact) -> int | None:
         return None
     if terms.find(row) == terms.find(loop.variables[0]):
         return _range(terms, loop.operands[0])
+    if terms.is_closed(row, level_of(terms, node)):  # all rows are one
+        one = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), integers(terms, [0]))
+        sizes = apply(terms, "Concat", one, integers(terms, [1] * len(shape)), axis=0)
+        return apply(terms, "Expand", row, sizes)
     whole, derived = Fact(elem_type, (size, *shape)), None
     own = terms.find(terms.add(*node[:2], fact, node.output))
     for member in terms.members(row):

@@ -42,6 +42,17 @@ SUMS = """g (float[2] x, float[t, 2] w, float k) => (y) { z, %s = Scan (x, w)
     u = Add (s, e) r = %s }> %s }"""
 
 
+def test_rows_that_no_iteration_changes_are_one_row():
+    loop = """n = Gather (k, z) y = Loop (n, c) <body = b (int64 i, bool d) => (bool e,
+        float[2] r) { e = Identity (d) r = Identity (x) }>"""
+    text = f"""g (float[2] x, float[t] w) => (y) <int64 z = {{0}}, int64[1] o = {{1}},
+        bool c = {{1}}> {{ k = Shape (w) {loop} }}"""
+    plain = text.replace(loop, "s = Concat <axis = 0> (k, o) y = Expand (x, s)")
+    pair = of_text(text, 18), of_text(plain, 18)
+    assert "row-by-row" in check(certificate(*pair), *pair).rules
+    assert sl.verify(*pair, prove=False).equal
+
+
 def test_a_state_that_no_iteration_changes_has_its_first_value():
     body = """{ d = Less (i, k) r = Identity (p) }"""
     loop = f"""g (float[2] x, int64 k, bool t) => (float[2] y) {{ y = Loop (k, t, x) <body = b
@@ -61,12 +72,12 @@ def test_a_function_of_states_moves_out():
     assert sl.verify(*pair, prove=False).equal
 
 
-@table(("", 0), ("", 1), ("float[k] ", 1), ("float[2] ", 1))
+@table(("", 0), ("", 1), ("", -1), ("", -2), ("float[k] ", 1), ("float[2] ", 1))
 def test_rows_of_a_scan_have_their_own_sizes(declared, axis):
     """Runtimes fail without an iteration, whatever the body declares."""
     scan = f"""g (float[t, 2] x) => (float[a, b] y) {{ y = Scan (x) <num_scan_inputs = 1,
         scan_output_axes = [{axis}], body = b (e) => ({declared}r) {{ r = Tanh (e) }}> }}"""
-    end = "Transpose (z)" if axis else "Identity (z)"
+    end = "Transpose (z)" if axis % 2 else "Identity (z)"
     flat = f"g (float[t, 2] x) => (float[a, b] y) {{ z = Tanh (x) y = {end} }}"
     pair = of_text(scan, 18), of_text(flat, 18)
     assert "row-by-row" in check(certificate(*pair), *pair).rules
