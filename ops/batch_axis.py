@@ -34,9 +34,9 @@ def joined(batch: Batch, index: int) -> Value:
     return reshaped(batch, value, [rows, *rest])
 
 
-def parted(batch: Batch, value: Value) -> Value:
-    """Split the first axis of the output into iterations and the input's first axis."""
-    shape = batch.shape(0)
+def parted(batch: Batch, value: Value, index: int = 0) -> Value:
+    """Split the first axis of the output into iterations and an input's first axis."""
+    shape = batch.shape(index)
     if shape[0] == 1:
         return batch.emit.unsqueeze(value, 1, batch.label())
     result = batch.results[0].shape
@@ -50,7 +50,7 @@ def parted(batch: Batch, value: Value) -> Value:
         else number
         for axis, number in enumerate(numbers, 1)
     ]
-    return reshaped(batch, value, [batch.iterations, axis_size(batch, 0, 0), *rest])
+    return reshaped(batch, value, [batch.iterations, axis_size(batch, index, 0), *rest])
 
 
 def by_rows(batch: Batch, batches: Collection[int], **changed: int) -> Sequence[Value]:

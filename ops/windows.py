@@ -13,8 +13,8 @@ from ..ir import Node, Operator, Value
 from .agreement import is_integer
 from .axes import ONE, RankAnswer, length_of, positions, rank_of_first
 from .axis_map import Rowwise
-from .batch_axis import axis_size, joined, numbered, parted
-from .batching import Batch, Unbatchable
+from .batch_axis import axis_size, counted, joined, numbered, parted
+from .batching import Batch, Operand, Unbatchable
 from .cost_estimates import EACH, SLID, convolution, places, size_of, times
 from .rules import Growing, OperatorRules, RankOfFirst, Shapes, describes
 
@@ -199,6 +199,19 @@ class LpPool(Rowwise):
 class RoiAlign(OperatorRules):
     """RoiAlign, from opset 10 on: without a number of samples there are as many as a bin is
     wide."""
+
+    def batch(self, batch: Batch) -> Sequence[Value]:
+        """Regions of all iterations, of images that lie one after the other."""
+        emit, images = batch.emit, batch.require(0)
+        if images.batched:
+            owners, label = batch.require(2), batch.label("_owners")
+            count = numbered(batch, [axis_size(batch, 0, 0)])
+            firsts = emit.unsqueeze(emit.add("Mul", [counted(batch), count], label), 1, label)
+            own = emit.add("Add", [batch.spread(2), firsts], label)
+            batch = batch.replaced(2, Operand(own, True, owners.fact))
+        value = joined(batch, 0) if images.batched else images.value
+        (result,) = batch.same([value, joined(batch, 1), joined(batch, 2)])
+        return [parted(batch, result, 1)]
 
     def growth(self, node: Node, arrays: Sequence[Any]) -> float:
         bins = node.attribute("output_height", 1) * node.attribute("output_width", 1)

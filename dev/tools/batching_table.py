@@ -27,7 +27,7 @@ REASONS = {
         "NonMaxSuppression NonZero StringNormalizer StringSplit TfIdfVectorizer Unique"
     ),
     "normalize over the batch of each iteration": "MeanVarianceNormalization",
-    "refer to images of a batch by number": "MaxRoiPool MaxUnpool RoiAlign",
+    "refer to images of a batch by number": "MaxRoiPool MaxUnpool",
     "fail on an empty batch in onnxruntime, or end its process": "Attention GRU LSTM RNN",
     "update a state of their own": "CausalConvWithState LinearAttention TensorScatter",
     "are rare in loops": (

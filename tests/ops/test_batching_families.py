@@ -195,3 +195,33 @@ def test_images_are_resized_by_constant_scales(around):
     if around:
         text = text.replace("bool yes = {1}", "bool yes = {1}, float[3] k = {1, 2, 2}")
     assert_vectorizes(text, {"x": numbers(5, 3, 4, 5)}, opset=13)
+
+
+@table(
+    ("all of each iteration", "b = Gather (q, i) j = Gather (k, i)", "e, b, j"),
+    (
+        "one image in each",
+        "b = Gather (q, i) a = Constant <value = int64[1] {0}> ()"
+        " f = Gather <axis = 0> (e, a) u = Neg (f) o = Sub (h, h)",
+        "u, b, o",
+    ),
+    ("images alone", "t = Neg (t0)", "e, t, h"),
+    ("regions alone", "b = Gather (q, i)", "m, b, h"),
+)
+def test_regions_of_images(case, nodes, operands):
+    """The images of an iteration follow those of the one before."""
+    declared = """float[N, 3, 2, 6, 6] x, float[N, 4, 4] q, int64[N, 4] k, float[3, 2, 6, 6] m,
+        float[4, 4] t0, int64[4] h, int64 n"""
+    text = loop(
+        f"{nodes} r = RoiAlign <output_height = 2, output_width = 3> ({operands})",
+        "float[4, 2, 2, 3] r",
+        declared,
+    )
+    feed = {
+        "x": numbers(5, 3, 2, 6, 6),
+        "q": np.cumsum(np.abs(numbers(5, 4, 4)), 2),
+        "m": numbers(3, 2, 6, 6),
+    }
+    feed |= {"t0": -np.cumsum(np.abs(numbers(4, 4)), 1), "k": np.arange(20).reshape(5, 4) % 3}
+    feed |= {"h": np.array([0, 2, 1, 2])}
+    assert_vectorizes(text, feed, opset=16)
