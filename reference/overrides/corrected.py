@@ -288,27 +288,19 @@ class QuantizeLinear(_QuantizeLinear):
     onnx.reference wraps; of NaN it is the least number."""
 
     def _run(  # type: ignore[override]
-        self,
-        x: Array,
-        scale: Array,
-        zero_point: Array | None = None,
-        *,
-        axis: int = 1,
-        saturate: bool = True,
-        block_size: int = 0,
-        output_dtype: Any = None,
-        precision: Any = None,
+        self, x: Array, scale: Array, zero_point: Any = None, **options: Any
     ) -> Any:
-        own = tensor_dtype_to_np_dtype(output_dtype or _UINT8)
+        elem_type, precision = options.get("output_dtype"), options.get("precision")
+        own = tensor_dtype_to_np_dtype(elem_type or _UINT8)
         own = own if zero_point is None else zero_point.dtype
         if "int" not in own.name:
-            options = axis, saturate, block_size, output_dtype, precision
-            return super(_QuantizeLinear, self)._run(x, scale, zero_point, *options)
+            return super()._run(x, scale, *(() if zero_point is None else [zero_point]), **options)
         if precision:
             x, scale = (one.astype(tensor_dtype_to_np_dtype(precision)) for one in (x, scale))
-        total = np.rint(x / reshape_input(scale, x.shape, axis, block_size)).astype(np.float64)
+        place = x.shape, options.get("axis", 1), options.get("block_size", 0)
+        total = np.rint(x / reshape_input(scale, *place)).astype(np.float64)
         if zero_point is not None:
-            total += reshape_input(zero_point, x.shape, axis, block_size).astype(np.float64)
+            total += reshape_input(zero_point, *place).astype(np.float64)
         limits: Any = ml_dtypes.iinfo(own)  # type: ignore[no-untyped-call]
         return (np.clip(np.nan_to_num(total, nan=-np.inf), limits.min, limits.max).astype(own),)
 
