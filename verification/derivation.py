@@ -453,7 +453,8 @@ class Search:
 
     def _is_copy(self, term: int) -> bool:
         """Test for a second term of one operator on equal operands: rules say the same."""
-        return self.terms.table.get(self.terms.key(self.terms.nodes[term]), term) != term
+        twin = self.terms.table.get(self.terms.key(self.terms.nodes[term]), term)
+        return twin != term and twin not in self._vain
 
     def _stamp(self, term: int) -> int:
         """Number that stays while the operands of a term, and theirs, are as now."""
