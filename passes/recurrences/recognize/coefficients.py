@@ -198,6 +198,26 @@ class Coefficients:
             single=all(each.single for each in (flag, one, other)),
         )
 
+    def saturated(self, offset: Coefficient, *limits: Coefficient | None) -> Coefficient:
+        """An addend that reaches both constant bounds in place of an infinite one.
+
+        The sum of both infinities would be NaN, and so would all values after it.
+
+        Args:
+            offset: the addend.
+            limits: the factor of the state, and the bounds.
+        """
+        arrays = [None if each is None else self.array_of(each) for each in limits]
+        if self._dtype.kind != "f" or offset.number is not None or any(a is None for a in arrays):
+            return offset
+        most = float(np.finfo(self._dtype).max) / 2**32  # the sum of 2^31 is finite
+        largest = [float(np.abs(array).max(initial=0)) for array in arrays if array is not None]
+        if not (largest[0] <= 1 and max(largest[1:]) <= most / 4):
+            return offset
+        ends = [np.array(end, self._dtype) for end in (-most, most)]
+        least, last = (Coefficient(None, self._emit.constant(e, "end"), array=e) for e in ends)
+        return self._combine("Min", self._combine("Max", offset, least), last)
+
     def opposite(self, flag: Coefficient) -> Coefficient:
         """The condition that holds where another one does not."""
         if flag.number is not None:

@@ -326,6 +326,8 @@ def _parts(
             if part is None and column != width:
                 continue
             own = part if part is not None and column < width else reader.offset_of(step, part)
+            if column == width == 1 and not step.is_reset:
+                own = reader.saturated(own, *plain.weights, plain.lower, plain.upper)
             place = Place(row, column)
             parts[place] = dataclasses.replace(own, present=None)
             if own.present is not None:

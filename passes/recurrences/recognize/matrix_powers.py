@@ -32,7 +32,7 @@ WIDEST = 16
 """The largest width of a matrix of which powers pay."""
 _LARGEST = 16.0
 """The largest element of a power without a scale."""
-_LABEL = "linear steps of doubling distance"
+LABEL = "linear steps of doubling distance"
 
 
 class Powers(NamedTuple):
@@ -104,12 +104,12 @@ def raise_matrix(
     rows = [_first_step(recurrence, rows, index, matrix) for index in range(len(rows))]
     whole = Fact(fact.elem_type, (*(fact.shape or ()), Dimension.constant(len(rows))))
     together = emit.concat([emit.unsqueeze(row, rank + 1, "row") for row in rows], rank + 1, "rows")
-    monoid = _multiply(emit, powers._replace(table=np.swapaxes(powers.table, 1, 2)))
+    monoid = compose(emit, powers._replace(table=np.swapaxes(powers.table, 1, 2)))
     exact = fact.elem_type in PLAIN_INTEGERS
     (joined,) = recurrence.prefixes(monoid, [together], [whole], first=1, exact=exact)
     columns = [emit.integer(index, "k") for index in range(len(rows))]
     values = [emit.add("Gather", [joined, at], "all", axis=rank + 1) for at in columns]
-    return replace_rows(recurrence, values, _LABEL, exact)
+    return replace_rows(recurrence, values, LABEL, exact)
 
 
 def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matrix: Array) -> Value:
@@ -123,25 +123,7 @@ def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matri
     return emit.concat([feeding.cut(rows[index], 0, 1), total], 0, "rows")
 
 
-def raise_product(
-    recurrence: Recurrence, added: Value, powers: Powers, fact: Fact, is_left: bool
-) -> Replacement:
-    """Replace a state that each iteration multiplies by a constant matrix.
-
-    Args:
-        recurrence: the state.
-        added: what each iteration adds, iterations first.
-        powers: the powers of the matrix.
-        fact: the fact of the state.
-        is_left: true if the matrix is the first factor.
-    """
-    rows = recurrence.from_first([added])
-    monoid = _multiply(recurrence.emit, powers, is_left)
-    joined = recurrence.prefixes(monoid, rows, [fact], exact=False)
-    return replace_rows(recurrence, joined, _LABEL, False)
-
-
-def _multiply(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:
+def compose(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:
     """The composition of linear functions by their distance, of which rows are the offsets."""
     table = around.constant(np.ascontiguousarray(powers.table), "powers")
     thirds = None if powers.thirds is None else around.constant(powers.thirds, "thirds")

@@ -34,7 +34,7 @@ from ..weights import Unfit
 from .coefficients import broadcast
 from .masked_sequences import Mask, find_mask
 from .matrix_codings import Check, Coding, addends_of_truths, codings, product_of
-from .matrix_powers import WIDEST, powers_of, raise_product
+from .matrix_powers import LABEL, WIDEST, compose, powers_of
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, replace_rows
 from .semirings import LOGARITHMS, SUMS, combine, finite, neutral
@@ -271,7 +271,9 @@ class _Emission:
         if linear.addends or not added:
             added.append(recurrence.feeding.every(self._result(), "added"))
         total = functools.reduce(functools.partial(self._join, self._emit), added)
-        return raise_product(recurrence, total, powers, self._fact, is_left)
+        monoid, rows = compose(self._emit, powers, is_left), recurrence.from_first([total])
+        joined = recurrence.prefixes(monoid, rows, [self._fact], exact=False)
+        return replace_rows(recurrence, joined, LABEL, False)
 
     def _constant_matrix(self) -> Array | None:
         """The matrix of all iterations; None if they differ, or it is known only at run time."""

@@ -74,3 +74,16 @@ def test_a_factor_of_bfloat16_beyond_1():
     body = "a = Mul (s, k) s2 = Add (a, e)"
     text = loop(body, "bfloat16[3] s s0", inputs="bfloat16[N,3] x, int64 n")
     assert "do not compose" in reason(text.replace("<bool yes", "<bfloat16 k = {16448}, bool yes"))
+
+
+@table(
+    "a = Add (s, e) s2 = Clip (a, nil, half)",
+    "a = Mul (s, half) b = Sub (a, e) d = Min (b, half) s2 = Max (d, nil)",
+)
+def test_infinities_between_constant_bounds(body):
+    """The sum of both infinities would be NaN, where the loop has either bound."""
+    text = loop(f"{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        x = numbers(length, [np.inf, -np.inf, 3e38, np.inf, -3e38, -np.inf])
+        assert_same(text, model, x, s0=numbers(1)[0])
