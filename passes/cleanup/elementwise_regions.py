@@ -174,6 +174,9 @@ class Regions:
         # Another reader needs the value in its present shape.
         if any(self._readers(node) - nodes.keys() for node in nodes if node is not root.producer):
             return None
+        # onnxruntime fuses a Transpose with the MatMul that reads it, but not with one of a vector.
+        if len(target) < 2 and any(map(_by_transposed, nodes)):
+            return None
         is_last = root.producer in nodes and self._readers(root.producer) == {last}
         # The other operands stay where they are, and must not go with the region.
         if any(v and v.producer in nodes for node, own in nodes.items() for v in node.inputs[own:]):
@@ -233,6 +236,12 @@ class Regions:
 
     def _readers(self, node: Node | None) -> set[Node | Graph]:
         return set() if node is None else {*self._graph.users(node.output())}
+
+
+def _by_transposed(node: Node) -> bool:
+    """Test for a product with a matrix that a Transpose makes."""
+    matrix = node.input(1) if node.is_op("MatMul") else None
+    return matrix is not None and matrix.producer is not None and matrix.producer.is_op("Transpose")
 
 
 def _fixed(perm: Sequence[int]) -> int:

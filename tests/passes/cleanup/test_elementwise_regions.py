@@ -158,3 +158,11 @@ def test_rows_that_a_transpose_cuts_stay():
         m = Transpose <perm = [0, 2, 1]> (x) t = MatMul (m, w)
         y = Transpose <perm = [0, 2, 1]> (t) }"""
     assert not run_passes(model, CancelMovement(exactness="reals")).changed
+
+
+@table(("float[4, n] k", "Identity (k)", True), ("float[n, 4] k", "Transpose (k)", False))
+def test_no_vector_is_multiplied_by_a_transposed_matrix(matrix, turned, changed):
+    """onnxruntime fuses the Transpose with a product of matrices only."""
+    model = f"""g (float[4] x, {matrix}) => (float[n] y) <int64[1] e = {{0}}> {{
+        m = Unsqueeze (x, e) t = {turned} s = MatMul (m, t) y = Squeeze (s, e) }}"""
+    assert run_passes(model, CancelMovement(exactness="reals")).changed == changed
