@@ -104,15 +104,14 @@ def check(
             raise CertificateError(f"the certificate is for another {what}")
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
     replay = replayed(before, after, bound, base_dir, document["equality"])
-    steps = [(rule, term) for rule, term, _ in derivation["steps"]]
-    derived = derivation_of(replay, steps)
+    derived = derivation_of(replay, made(replay, [row[:2] for row in derivation["steps"]]))
     _require_same(derivation, derived)
     for assumption in sorted(replay.assumptions):
         if assumption not in document["assumptions"]:
             raise CertificateError(f"the certificate does not name an assumption: {assumption}")
     if replay.assumptions and ", if " not in document["claim"]:
         raise CertificateError("the claim of the certificate names no condition")
-    numbers = len(steps), len(replay.terms.nodes)
+    numbers = len(derived["steps"]), len(replay.terms.nodes)
     rules = tuple(derived["rules"])
     return Acceptance(tuple(derived["assumptions"]), *numbers, rules, document["equality"])
 
@@ -195,9 +194,18 @@ class Definitions:
         return expansion.proto if expansion and (is_exact or self._equality == "reals") else None
 
 
-def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    """Derivation for JSON: all that its replay shows."""
+Step = tuple[str, int, int]
+"""A step with the term that its rule derives."""
+
+
+def made(replay: Replay, steps: Sequence[tuple[str, int]]) -> list[Step]:
+    """Make steps, and require that they show both models equal."""
     results = replay.judge(steps)
+    return [(rule, term, result) for (rule, term), result in zip(steps, results, strict=True)]
+
+
+def derivation_of(replay: Replay, steps: Sequence[Step]) -> dict[str, Any]:
+    """Derivation for JSON: all that the replay of its steps shows."""
     terms, heads, rows = replay.terms, dict[str, int](), []
     for node in terms.nodes:
         head = heads.setdefault(text_of(node.head), len(heads))
@@ -207,9 +215,9 @@ def derivation_of(replay: Replay, steps: Sequence[tuple[str, int]]) -> dict[str,
     return {
         "heads": [*heads],
         "terms": rows,
-        "steps": [[*step, result] for step, result in zip(steps, results, strict=True)],
+        "steps": [*map(list, steps)],
         "outputs": {name: [before[name], after[name]] for name in before},
-        "rules": sorted({rule for rule, _ in steps}),
+        "rules": sorted({rule for rule, *_ in steps}),
         "assumptions": sorted(replay.assumptions),
         **({"definitions": texts} if texts else {}),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
-from .certificate_check import derivation_of, replayed
+from .certificate_check import Step, derivation_of, made, replayed
 from .checker.execution import Application
 from .checker.replay import Replay
 from .checker.rules import NOTIONS, RULES
@@ -61,19 +61,24 @@ def derive(
     """
     question = before, after, bound, base_dir, equality
     try:
-        # Searched on one replay, numbered anew on a second, and written on a third: the numbers of
-        # a certificate depend on its own steps alone, not on what the search tried in vain.
+        # Searched on one replay and made on another: the numbers of a certificate depend on its own
+        # steps alone, not on what the search tried in vain.
         search = Search(replayed(*question), most)
         if not search.run():
             return search.reason
-        steps = _renumbered(search, replayed(*question))
-        return derivation_of(replayed(*question), steps)
+        replay = replayed(*question)
+        steps, is_clean = _renumbered(search, replay)
+        if not is_clean:
+            replay = replayed(*question)
+            steps = made(replay, [step[:2] for step in steps])
+        replay.require_all()
+        return derivation_of(replay, steps)
     except (CertificateError, ModelError) as error:
         return str(error)
 
 
-def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
-    """Steps of a search without the terms of its vain attempts.
+def _renumbered(search: Search, replay: Replay) -> tuple[list[Step], bool]:
+    """Steps of a search without the terms of its vain attempts, and whether all were made.
 
     Steps that read a constant which a later one makes a symbol are left out, too: see
     `rounded_constant`.
@@ -101,7 +106,7 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
         return numbers.get(term, term)
 
     rounded = {derived for rule, _, derived in search.steps if rule == _ROUNDED}
-    steps = []
+    steps, is_clean = list[Step](), True
     for rule, term, derived in _needed(search, executed):
         reads_rounded = not rounded.isdisjoint(search.reads.get((rule, term), ()))
         place, size = None if reads_rounded else number(term), len(terms.nodes)
@@ -109,13 +114,15 @@ def _renumbered(search: Search, replay: Replay) -> list[tuple[str, int]]:
         if place is not None and result is not None:
             numbers[derived] = result
             is_new = replay.accept(rule, place, result) or len(terms.nodes) > size
-            steps += [(rule, place)] if is_new else []
-    return steps
+            steps += [(rule, place, result)] if is_new else []
+            is_clean &= is_new
+        is_clean &= place is None or result is not None  # an attempt may have left terms
+    return steps, is_clean
 
 
-def _needed(search: Search, executed: int) -> list[tuple[str, int, int]]:
+def _needed(search: Search, executed: int) -> list[Step]:
     """Steps that show something new, or build terms that others are about."""
-    needed, steps = set[int](), list[tuple[str, int, int]]()
+    needed, steps = set[int](), list[Step]()
     # Backwards: a step is needed if a later one that is kept uses what it built.
     for step in reversed(search.steps):
         shows_more, built = search.built[step]
@@ -176,9 +183,9 @@ class Search:
         self._most = _ATTEMPTS + _ATTEMPTS_OF_TERM * executed if most is None else most
         self._most_steps = _STEPS + _STEPS_OF_TERM * executed
         self._unrolled: dict[tuple[int, ...], int] = {}
-        self.steps: list[tuple[str, int, int]] = []
+        self.steps: list[Step] = []
         self.stuck: tuple[int, int] | None = None
-        self.built: dict[tuple[str, int, int], tuple[bool, set[int]]] = {}
+        self.built: dict[Step, tuple[bool, set[int]]] = {}
         self._vain, self._copies = set[int](), set[int]()
         self._notion, self._borders, self._numbers = "bits", set[int](), set[tuple[int, int]]()
         self._tried: dict[tuple[int, bool], tuple[int, tuple[int, Fact] | None]] = {}
