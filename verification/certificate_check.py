@@ -104,7 +104,7 @@ def check(
             raise CertificateError(f"the certificate is for another {what}")
     bound = {str(name): _decoded(text) for name, text in document["bound"].items()}
     replay = replayed(before, after, bound, base_dir, document["equality"])
-    derived = derivation_of(replay, made(replay, [row[:2] for row in derivation["steps"]]))
+    derived = derivation_of(replay, make(replay, [row[:2] for row in derivation["steps"]]))
     _require_same(derivation, derived)
     for assumption in sorted(replay.assumptions):
         if assumption not in document["assumptions"]:
@@ -198,7 +198,7 @@ Step = tuple[str, int, int]
 """A step with the term that its rule derives."""
 
 
-def made(replay: Replay, steps: Sequence[tuple[str, int]]) -> list[Step]:
+def make(replay: Replay, steps: Sequence[tuple[str, int]]) -> list[Step]:
     """Make steps, and require that they show both models equal."""
     results = replay.judge(steps)
     return [(rule, term, result) for (rule, term), result in zip(steps, results, strict=True)]

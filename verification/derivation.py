@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
-from .certificate_check import Step, derivation_of, made, replayed
+from .certificate_check import Step, derivation_of, make, replayed
 from .checker.execution import Application
 from .checker.replay import Replay
 from .checker.rules import NOTIONS, RULES
@@ -70,7 +70,7 @@ def derive(
         steps, is_clean = _renumbered(search, replay)
         if not is_clean:
             replay = replayed(*question)
-            steps = made(replay, [step[:2] for step in steps])
+            steps = make(replay, [step[:2] for step in steps])
         replay.require_all()
         return derivation_of(replay, steps)
     except (CertificateError, ModelError) as error:
@@ -78,7 +78,7 @@ def derive(
 
 
 def _renumbered(search: Search, replay: Replay) -> tuple[list[Step], bool]:
-    """Steps of a search without the terms of its vain attempts, and whether all were made.
+    """Steps of a search without its vain attempts, and whether nothing else was tried.
 
     Steps that read a constant which a later one makes a symbol are left out, too: see
     `rounded_constant`.
