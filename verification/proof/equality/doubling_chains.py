@@ -132,12 +132,4 @@ def _joins(terms: Terms, head: Head, rows: Term, joined: Term, distance: int) ->
         return False
     if head.name in _IDEMPOTENT:
         return front is terms.narrow(rows, 0, 0, count)
-    return head.name in _NEUTRAL and _is_filled(terms, front, _NEUTRAL[head.name])
-
-
-def _is_filled(terms: Terms, term: Term, number: int) -> bool:
-    """Test for a tensor of one number."""
-    while term.head.name in ("view", "narrow") or term.is_op("Expand"):
-        term = term.operands[0]
-    tensor = terms.tensor(term)
-    return tensor is not None and tensor.is_readable and bool(np.all(tensor.numpy() == number))
+    return head.name in _NEUTRAL and terms.is_filled(front, _NEUTRAL[head.name])

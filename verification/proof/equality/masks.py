@@ -78,7 +78,7 @@ class Masks:
             other, start, parts = term.operands[1 - number], Dimension.constant(0), list[Term]()
             for piece in pieces:
                 size = piece.shape[axis]
-                if not self._is_all(piece, 0.0):
+                if not self._terms.is_filled(piece, 0.0):
                     part = self._pushdown.of(other, axes[1 - number], start, size)
                     both = (part, piece) if number else (piece, part)
                     parts.append(self._terms.op("MatMul", term.head, *both))
@@ -95,7 +95,7 @@ class Masks:
         join, neutral = _JOINS[term.head.name]
         axis = axes[0] % len(x.shape)
         pieces = self._pieces(x, axis)
-        parts = [piece for piece in pieces if not self._is_all(piece, neutral)]
+        parts = [piece for piece in pieces if not self._terms.is_filled(piece, neutral)]
         if len(parts) == len(pieces):
             return None
         if not np.isfinite(neutral) and not any(_has_row(part, axis) for part in parts):
@@ -151,7 +151,7 @@ class Masks:
     def _of_weights(self, x: Term, axis: int, depth: int) -> list[Term]:
         """Weights of the one piece that is not -inf; all others are 0."""
         pieces = self._pieces(x.operands[0], axis, depth - 1)
-        own = [n for n, piece in enumerate(pieces) if not self._is_all(piece, -np.inf)]
+        own = [n for n, piece in enumerate(pieces) if not self._terms.is_filled(piece, -np.inf)]
         is_along = x.head.attribute("axis", -1) % len(x.shape) == axis
         # Without a row in the one piece, the weights are NaN instead of 0.
         if not is_along or len(pieces) < 2 or len(own) != 1 or not _has_row(pieces[own[0]], axis):
@@ -257,15 +257,6 @@ class Masks:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elem_type)
         constant = self._terms.constant(np.array(number, dtype))
         return self._terms.op("Expand", _OPSET, constant, self._terms.sizes(shape))
-
-    def _is_all(self, term: Term, number: float) -> bool:
-        """Test for a tensor of one number."""
-        while term.head.name in ("view", "narrow") or term.is_op("Expand"):
-            term = term.operands[0]
-        tensor = self._terms.tensor(term)
-        if tensor is None or not tensor.is_readable:
-            return False
-        return bool((tensor.numpy() == number).all())
 
 
 def _has_row(piece: Term, axis: int) -> bool:

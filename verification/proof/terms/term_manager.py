@@ -541,6 +541,15 @@ class Terms:
             return cached
         return self.budget.take_sizes(self.facts.infer(head, args, self._tensors, count))
 
+    def is_filled(self, term: Term, number: float) -> bool:
+        """Test for a tensor of one number: a constant, or its parts, repeated."""
+        while term.head.name in ("view", "narrow") or term.is_op("Expand"):
+            term = term.operands[0]
+        tensor = self.tensor(term)
+        if tensor is None or not tensor.is_readable:
+            return False
+        return bool((tensor.numpy() == number).all())
+
     def contains(self, term: Term, *names: str) -> bool:
         """Test whether a term has one of these heads, or a term in it does."""
         memo = self._holders.setdefault(names, {})
