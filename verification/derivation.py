@@ -57,7 +57,7 @@ def derive(
         bound: values of inputs that the rewrite does not have.
         base_dir: the folder of the external data of models given in memory.
         equality: the notion of equality.
-        most: the most attempts to apply a rule, 20 to 100 us each; by the models without it.
+        most: the most attempts to apply a rule, 20 to 100 us each, besides ten for each term.
     """
     question = before, after, bound, base_dir, equality
     try:
@@ -168,7 +168,7 @@ class Search:
 
     Args:
         replay: the models, whose terms the search extends.
-        most: the most attempts to apply a rule.
+        most: the most attempts to apply a rule, as for `derive`.
 
     Attributes:
         steps: the steps so far: rule, term, and the term that is equal to it.
@@ -180,7 +180,7 @@ class Search:
     def __init__(self, replay: Replay, most: int | None = None) -> None:
         self.replay, self._attempts, self.terms = replay, 0, replay.terms
         executed = len(self.terms.nodes)
-        self._most = _ATTEMPTS + _ATTEMPTS_OF_TERM * executed if most is None else most
+        self._most = (_ATTEMPTS if most is None else most) + _ATTEMPTS_OF_TERM * executed
         self._most_steps = _STEPS + _STEPS_OF_TERM * executed
         self._unrolled: dict[tuple[int, ...], int] = {}
         self.steps: list[Step] = []
