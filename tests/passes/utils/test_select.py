@@ -138,6 +138,13 @@ def test_each_form_is_read_back(kind):
     assert as_select(value.producer) == (condition, one, other)
 
 
+def test_a_select_in_a_narrower_type_is_none():
+    nodes = "p = Cast <to = 3> (a) q = Cast <to = 3> (b) w = Where (c, p, q) y = Cast <to = 5> (w)"
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (bool c, int16[2] a, int16[2] b)'
+    model = ir.parse(f"{head} => (int16[2] y) {{ {nodes} }}")
+    assert as_select(model.graph.outputs[0].producer) is None
+
+
 @table(
     "n = Not (c) p = Where (n, least, a) q = Where (n, least, b) y = Max (p, q)",
     "n = Not (c) p = Where (n, nil, a) q = Where (c, nil, b) y = Max (p, q)",
