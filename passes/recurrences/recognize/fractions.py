@@ -6,7 +6,8 @@ s' = Mul (Sub (1, k), s) + q             s' = (a s + b) / (c s + d)
 Fractions compose as matrices [[a, b], [c, d]] do. The powers of a positive matrix are, up to a
 factor, P + w^k Q with its two projections, where w is the ratio of its eigenvalues; so all values
 follow from that of the first iteration, which the nodes of the loop compute. Numbers of at least 0
-stay finite, as in the loop; below, an iteration may divide by 0, after which the loop has NaN.
+stay finite, as in the loop; below, the first iteration may divide by 0, and the next ones must make
+NaN of the infinity.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from ....facts.types import PLAIN_FLOATS
 from ....ir import Value
+from ...utils.select import select
 from ..weights import Unfit
 from .extents import Extents, number_of
 from .recurrence import Recurrence, Replacement
@@ -83,6 +85,14 @@ _RULES: dict[str, Callable[..., _Fraction]] = {
     "Mul": lambda one, other: one.times(other),
     "Div": lambda one, other: one.times(other.inverse()),
 }
+_NUMPY: dict[str, Callable[..., npt.NDArray[np.float64]]] = {
+    "Identity": np.positive,
+    "Reciprocal": np.reciprocal,
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": np.divide,
+}
 
 
 def raise_fraction(recurrence: Recurrence) -> Replacement:
@@ -92,7 +102,9 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
     if others or fact.elem_type not in PLAIN_FLOATS or fact.shape is None:
         raise Unfit(_OTHER)
     matrix, divides = _matrix(recurrence)
-    if divides and not (Extents(recurrence).of(state.initial)[0] > 0 and matrix[0, 1] > 0):
+    least = Extents(recurrence).of(state.initial)[0]
+    is_open = not least >= 0
+    if (divides and not (least > 0 and matrix[0, 1] > 0)) or (is_open and _recovers(recurrence)):
         raise Unfit("it is a fraction, whose denominator may be 0 for its initial value")
     recurrence.require_room(fact)
     values, vectors = np.linalg.eig(matrix)
@@ -103,8 +115,8 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
     inverse = np.linalg.inv(vectors)
     stays, fades = (np.outer(vectors[:, at], inverse[at]) for at in order)
     (first,) = recurrence.again()
-    exponents = feeding.numbers(feeding.iterations)
-    exponents = emit.add("Cast", [exponents], "exponents", to=fact.elem_type)
+    places = feeding.numbers(feeding.iterations)
+    exponents = emit.add("Cast", [places], "exponents", to=fact.elem_type)
     exponents = emit.lift(exponents, len(fact.shape), "exponents")
 
     def combine(op_type: str, number: float, other: Value, label: str) -> Value:
@@ -116,7 +128,21 @@ def raise_fraction(recurrence: Recurrence) -> Replacement:
         factor, addend = (combine("Add", stays[row, at], fading[at], "power") for at in range(2))
         sides.append(emit.add("Add", [emit.add("Mul", [factor, first], "p"), addend], "side"))
     every = emit.add("Div", sides, state.result.name)
+    if is_open:  # of an infinity the quotient is NaN
+        start = emit.add("Equal", [places, emit.integer(0, "k")], "start")
+        start = emit.lift(start, len(fact.shape), "start")
+        every = select(emit, start, first, every, fact.elem_type, state.result.name, state.result)
     return Replacement(describe("powers of a fraction", False), False, {state: every})
+
+
+def _recovers(recurrence: Recurrence) -> bool:
+    """Test for an iteration that makes a number of an infinity."""
+    own = {recurrence.states[0].argument: np.array([np.inf, -np.inf])}
+    with np.errstate(all="ignore"):
+        for node in recurrence.nodes:
+            operands = [own[v] if v in own else number_of(v) for v in node.inputs if v is not None]
+            own[node.output()] = _NUMPY[node.op_type](*operands)
+    return not np.isnan(own[recurrence.states[0].result]).all()
 
 
 def _matrix(recurrence: Recurrence) -> tuple[_Polynomial, bool]:
