@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import onnx
 
+from ....analysis.iterations.trip_count import skip_identities
 from ....facts.fact import Fact
 from ....facts.magnitudes import LAST_OF_64_BITS
 from ....facts.polynomial import Dimension
@@ -185,6 +186,8 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
         return "powers of its factor may overflow"
     if reader.drops and reader.fills and may_be_nan(recurrence.states[0].initial):
         return "a bound that replaces a NaN is there under a condition only"
+    if reader.drops and not _is_number(recurrence, reader, recurrence.states[0].result):
+        return "a NaN may follow the bound that replaces it"
     is_sum = factor.number != 1.0 or not is_zero(plain.offset)
     if fact.elem_type not in PLAIN_INTEGERS or not (plain.is_bounded and is_sum):
         return ""
@@ -192,6 +195,26 @@ def _obstacle(recurrence: Recurrence, reader: StepReader, step: Step, fact: Fact
     if factor.number == 1.0 and Intervals(recurrence).is_settled(fills):
         return ""
     return "its sums may wrap, and bounds do not"
+
+
+def _is_number(recurrence: Recurrence, reader: StepReader, value: Value | None) -> bool:
+    """Test for a value that is never NaN: steps would keep one that a bound replaces."""
+    value = value if value is None else skip_identities(value)
+    if value is None or value is recurrence.states[0].argument or value in reader.numbers:
+        return value is not None
+    node = value.producer
+    if node is None or value.array is not None:
+        return value.array is not None and not np.isnan(value.array).any()
+    operands = node.inputs[1:] if node.is_op("Where") else [v for v in node.inputs if v is not None]
+    if node.is_op("Add", "Div", "Mul", "Sub"):
+        arrays = [v.array for v in operands if v is not None and v.array is not None]
+        if not arrays or not np.isfinite(arrays[0]).all() or not np.all(arrays[0]):
+            return False
+    elif not node.is_op("Clip", "Max", "Min", "Neg", "Relu", "Where"):
+        return False
+    holds = all(_is_number(recurrence, reader, operand) for operand in operands)
+    reader.numbers |= {value} if holds else set()
+    return holds
 
 
 def _obstacle_to_wide(recurrence: Recurrence, reader: StepReader, steps: Sequence[Step]) -> str:

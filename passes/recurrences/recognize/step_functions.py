@@ -72,7 +72,7 @@ class StepReader(Coefficients):
         self._width = len(recurrence.states)
         self._has_bounds = semiring is SUMS and self._width == 1
         self._values: dict[Value, Step] = {}
-        self._numbers = set[Value]()  # never NaN
+        self.numbers = set[Value]()  # never NaN
         self._obstacles: dict[Value | None, Unfit] = {}
         self.progress = 0
         self.restored: Coefficient | None = None
@@ -530,6 +530,8 @@ class StepReader(Coefficients):
             sides = [skip_identities(test.operand(place)) for place in range(2)]
             first, second = sides if sides[1] in self._conditions else sides[::-1]
             inner, flag = self._select_by(node, second, one, other), self._flag(first, node)
+            if (other if test.is_op("And") else one).array is None:
+                self.numbers.discard(node.output())  # the other choice may be NaN
             if test.is_op("And"):
                 return self._choose_step(flag, inner, self._of(other))
             return self._choose_step(flag, self._of(one), inner)
@@ -590,7 +592,7 @@ class StepReader(Coefficients):
         """A function between bounds that a choice spells; a constant bound replaces a NaN of it."""
         (candidate, before), kind = (self._of(v) for v in comparison.sides), comparison.kind
         kind, bound = OPPOSITE[kind], self.array_of(candidate.fresh)
-        if not self.is_float or comparison.before in self._numbers:
+        if not self.is_float or comparison.before in self.numbers:
             return self._binary(node, kind, before, candidate)
         (weight,), offset = before.plain.weights, before.plain.offset
         factor = None if weight is None else self.array_of(weight)
@@ -603,7 +605,7 @@ class StepReader(Coefficients):
         fresh = self._number_or(before.fresh, worst)
         own = Step(dataclasses.replace(before.plain, offset=offset), before.reset, fresh)
         self.worst = worst
-        self._numbers.add(node.output())
+        self.numbers.add(node.output())
         return self._binary(node, kind, own, candidate)
 
     def _extreme_by_test(self, node: Node, test: Node, yes: Value, no: Value) -> Step:

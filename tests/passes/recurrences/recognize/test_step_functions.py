@@ -87,3 +87,31 @@ def test_infinities_between_constant_bounds(body):
     for length in LENGTHS:
         x = numbers(length, [np.inf, -np.inf, 3e38, np.inf, -3e38, -np.inf])
         assert_same(text, model, x, s0=numbers(1)[0])
+
+
+@table(
+    "q = Less (a, nil) g = Or (m, q) s2 = Where (g, a, nil)",
+    "q = Less (a, nil) b = Where (q, a, nil) s2 = Where (m, b, e)",
+    "q = Less (a, nil) b = Where (q, a, nil) s2 = Mul (b, e)",
+    "q = Less (a, nil) b = Where (q, a, nil) s2 = Add (b, e)",
+)
+def test_a_nan_after_a_bound_that_replaces_it(body):
+    """The bound would replace it in the next iteration only."""
+    text = loop(f"m = Less (e, half) a = Add (s, e) {body}", "float[3] s z")
+    text = text.replace(", float[3] z) =>", ") =>")
+    text = text.replace("<bool yes", "<float[3] z = {0, 0, 0}, bool yes")
+    assert "a NaN may follow the bound" in reason(text)
+
+
+@table(
+    "s2 = Mul (b, half)",
+    "r = Greater (b, low) s2 = Where (r, b, low)",
+    "m = Less (e, half) s2 = Where (m, b, s)",
+)
+def test_numbers_after_a_bound_that_replaces_a_nan(body):
+    text = loop(f"a = Add (s, e) q = Less (a, nil) b = Where (q, a, nil) {body}", "float[3] s z")
+    text = text.replace(", float[3] z) =>", ") =>")
+    text = text.replace("<bool yes", "<float[3] z = {0, 0, 0}, float low = {-2}, bool yes")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length, [np.nan] * 3))
