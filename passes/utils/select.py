@@ -85,9 +85,12 @@ def _as_wide_select(
     if match is None:
         return None
     casts = [value.producer for value in match[1:]]
-    casts = [cast for cast in casts if cast is not None and cast.is_op("Cast")]
     # A narrower type would round or wrap.
-    inputs = [c.operand(0) for c in casts if c.attribute("to", 0) == WIDER[elem_type]]
+    inputs = [
+        cast.operand(0)
+        for cast in casts
+        if cast is not None and cast.is_op("Cast") and cast.attribute("to", 0) == WIDER[elem_type]
+    ]
     types = ElementTypes()
     if len(inputs) < 2 or any(types.of(value) != elem_type for value in inputs):
         return None
