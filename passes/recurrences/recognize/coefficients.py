@@ -108,6 +108,7 @@ class Coefficients:
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         truth = fact.elem_type == _BOOL
         self._opposites: dict[Value, Value] = {}
+        self.saturates = False
         self._plus_of, self._times_of = ("Xor", "And") if truth else ("Add", "Mul")
 
     def _coefficient(self, value: Value) -> Coefficient:
@@ -201,7 +202,8 @@ class Coefficients:
     def saturated(self, offset: Coefficient, *limits: Coefficient | None) -> Coefficient:
         """An addend that reaches both constant bounds in place of an infinite one.
 
-        The sum of both infinities would be NaN, and so would all values after it.
+        The sum of both infinities would be NaN, and so would all values after it. The initial state
+        may be beyond the bounds: the first iteration needs the addend itself.
 
         Args:
             offset: the addend.
@@ -214,6 +216,7 @@ class Coefficients:
         largest = [float(np.abs(array).max(initial=0)) for array in arrays if array is not None]
         if not (largest[0] <= 1 and max(largest[1:]) <= most / 4):
             return offset
+        self.saturates = True
         ends = [np.array(end, self._dtype) for end in (-most, most)]
         least, last = (Coefficient(None, self._emit.constant(e, "end"), array=e) for e in ends)
         return self._combine("Min", self._combine("Max", offset, least), last)

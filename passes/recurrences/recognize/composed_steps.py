@@ -295,6 +295,8 @@ def _compose(
         )
         product = dataclasses.replace(product, modulus=wide)
         rows = _widened(recurrence, reader, dict(zip(parts, rows, strict=True)), wide)
+    elif reader.saturates:
+        rows = _from_first_iteration(recurrence, dict(zip(parts, rows, strict=True)))
     if first:
         product, rows = _first_step(recurrence, product, rows)
     facts = [
@@ -313,7 +315,9 @@ def _compose(
         emit = recurrence.emit
         after = [emit.add("Cast", [own], "after", to=fact.elem_type) for own in states]
         states = recurrence.from_first(after)
-    if is_scaled or reader.drops or isinstance(reader, LogReader):
+    elif reader.saturates:
+        states = recurrence.from_first(states)
+    elif is_scaled or reader.drops or isinstance(reader, LogReader):
         states = recurrence.from_first([recurrence.feeding.after(own) for own in states])
     if isinstance(reader, LogReader) and not reader.is_plain:
         states = lost_nans(recurrence, reader, parts, states, fact)
@@ -428,28 +432,32 @@ def _rows(
     return rows
 
 
+def _from_first_iteration(recurrence: Recurrence, rows: Mapping[Place, Value]) -> list[Value]:
+    """Emit rows without the initial one: the first is what the iteration makes of it."""
+    emit, feeding = recurrence.emit, recurrence.feeding
+    firsts = [feeding.cut(own, 0, 1) for own in recurrence.again()]
+    return [
+        feeding.after(value)
+        if place.is_flag
+        else emit.concat([firsts[place.row], feeding.cut(value, 2, LAST_OF_64_BITS)], 0, "rows")
+        for place, value in rows.items()
+    ]
+
+
 def _widened(
     recurrence: Recurrence, reader: StepReader, rows: Mapping[Place, Value], rest: Value | None
 ) -> list[Value]:
-    """Emit rows of bounded sums, or rests, from the first iteration on, in 64 bits.
-
-    None wraps there. The first row is the constant function of what the iteration makes of the
-    initial value.
-    """
-    emit, feeding = recurrence.emit, recurrence.feeding
-    firsts = [feeding.cut(own, 0, 1) for own in recurrence.again()]
-    wide = []
-    for place, value in rows.items():
+    """Emit rows of bounded sums, or rests, from the first iteration on, in 64 bits: none wraps."""
+    emit, wide = recurrence.emit, _from_first_iteration(recurrence, rows)
+    for index, place in enumerate(rows):
         if place.is_flag:
-            wide.append(feeding.after(value))
             continue
-        own = emit.concat([firsts[place.row], feeding.cut(value, 2, LAST_OF_64_BITS)], 0, "rows")
-        own = emit.add("Cast", [own], "wide", to=_TYPES.INT64)
+        own = emit.add("Cast", [wide[index]], "wide", to=_TYPES.INT64)
         own = own if rest is None else emit.add("Mod", [own, rest], "rest")
         if reader.fills and place.column > 1:
             least, most = (emit.integer(end, "far") for end in (-FAR, FAR))
             own = emit.clamp(own, least, most, "bound")
-        wide.append(own)
+        wide[index] = own
     return wide
 
 

@@ -87,6 +87,10 @@ def test_infinities_between_constant_bounds(body):
     for length in LENGTHS:
         x = numbers(length, [np.inf, -np.inf, 3e38, np.inf, -3e38, -np.inf])
         assert_same(text, model, x, s0=numbers(1)[0])
+        # An initial value beyond the bounds is added as it is, also to an infinity.
+        for first in ([-1e30, -np.inf, np.inf], [-np.inf, np.inf, -3e38]):
+            x[:1] = first
+            assert_same(text, model, x, s0=np.float32([1e30, np.inf, np.inf]))
 
 
 @table(
