@@ -190,6 +190,8 @@ class Coefficients:
         old = self._recurrence.states[0].result
         first, second = (self.value_of(each, dtype) for each in (one, other))
         assert flag.value is not None
+        if first is second:
+            return one
         return Coefficient(
             None,
             select(self._emit, flag.value, first, second, elem_type, "chosen", old),

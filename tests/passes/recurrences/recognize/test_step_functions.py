@@ -119,3 +119,12 @@ def test_numbers_after_a_bound_that_replaces_a_nan(body):
     model = raised(text, kept=["Scan"])
     for length in LENGTHS:
         assert_same(text, model, numbers(length, [np.nan] * 3))
+
+
+def test_a_choice_of_one_factor():
+    """The factor has no axes, unlike the condition."""
+    body = "m = Less (e, half) a = Mul (s, half) b = Where (m, a, a) s2 = Where (m, b, a)"
+    text = loop(body, "float[3] s s0")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), s0=numbers(1)[0])
