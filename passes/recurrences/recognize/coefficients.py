@@ -108,7 +108,7 @@ class Coefficients:
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type)
         truth = fact.elem_type == _BOOL
         self._opposites: dict[Value, Value] = {}
-        self.saturates = False
+        self.saturates = False  # an addend is cut off
         self._plus_of, self._times_of = ("Xor", "And") if truth else ("Add", "Mul")
 
     def _coefficient(self, value: Value) -> Coefficient:

@@ -53,6 +53,7 @@ class StepReader(Coefficients):
         modulus: the positive divisor of which the next values are rests; None for none.
         fills: true if a condition may leave out a bound.
         drops: true if a bound replaces a NaN.
+        numbers: values of such bounds, which are never NaN.
         drops_nans: true if a choice between functions of states drops NaN or takes them.
         rounds: true if a bound stands for a sum that rounds.
     """
