@@ -55,6 +55,21 @@ def _attention(case: Case) -> str:
         {from_heads("heads", "y", case.known_size("v", 2))}"""
 
 
+def _by_channel(case: Case) -> str:
+    """Factor and summand of each channel."""
+    shape = [-1, *[1] * (case.rank("x") - 2)]
+    return f"""e = Add (v, @epsilon)  r = Sqrt (e)  f = Div (s, r)  p = Mul (m, f)  d = Sub (b, p)
+        k = Reshape (f, {shape})  c = Reshape (d, {shape})  q = Mul (x, k)  y = Add (q, c)"""
+
+
+def _exponentials(case: Case) -> str:
+    return f"e = Exp (x)  s = ReduceSum <axes = [{case['axis']}]> (e)  y = Div (e, s)"
+
+
+def _logarithm(case: Case) -> str:
+    return f"s = ReduceLogSumExp <axes = [{case['axis']}]> (x)  y = Sub (x, s)"
+
+
 _DEFINITIONS = [
     Definition(f"({operands}) => (y) {{ y = {node} }}", after)
     for operands, node, after in (
@@ -81,10 +96,26 @@ _DEFINITIONS = [
     )
 ]
 
+_NORMALIZATION = "<epsilon = @epsilon, momentum = @momentum, training_mode = 0>"
+_OVER_REALS = [
+    Definition("(floats x) => (y) { y = Softmax <axis = @axis> (x) }", _exponentials),
+    Definition("(floats x) => (y) { y = LogSoftmax <axis = @axis> (x) }", _logarithm),
+    Definition(
+        f"""(floats x, floats s, floats b, floats m, floats v) => (y) {{
+            y = BatchNormalization {_NORMALIZATION} (x, s, b, m, v) }}""",
+        _by_channel,
+    ),
+]
 
-def function_of(signature: Signature) -> onnx.FunctionProto | None:
-    """Function of other operators that computes one of ONNX, of today's opset; None without one."""
-    for definition in _DEFINITIONS:
+
+def function_of(signature: Signature, is_real: bool = False) -> onnx.FunctionProto | None:
+    """Function of other operators that computes one of ONNX, of today's opset; None without one.
+
+    Args:
+        signature: the operator.
+        is_real: whether nothing is rounded, and no number too large.
+    """
+    for definition in [*_DEFINITIONS, *_OVER_REALS[: len(_OVER_REALS) * is_real]]:
         try:
             if definition.name == signature.op.op_type:
                 return expand(definition, definition.case(signature), MAX_OPSET)

@@ -177,7 +177,7 @@ class Definitions:
             return None if tensor is None else tensor.numpy()
 
         signature = Signature(operator, kinds, shapes, [*map(bool, node.output)], constant)
-        function = self._foreign(signature, versions) if is_own else function_of(signature)
+        function = self._foreign(signature, versions) if is_own else function_of(signature, is_real)
         if function is not None:
             key = function.SerializeToString(deterministic=True)
             self._functions.setdefault(operator.qualname, {})[key] = function

@@ -24,6 +24,7 @@ _ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
     *("constants-of-sum", "constants-of-product", "definition"),
+    *("formula", "bias-of-channels", "scaled-channels"),
 )
 """Rules over the reals that build functions of constants."""
 _ALIKE = ("equal-elements",)

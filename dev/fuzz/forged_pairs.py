@@ -4,6 +4,7 @@ A pair has a name, the opsets of both models, the text that both begin with, and
 """
 
 import forged_loops
+import forged_reals
 import forged_rows
 from pairs import pairs
 
@@ -642,74 +643,6 @@ g (float[n] x) => (y)
 """
 """Pairs that differ also where -0.0 and 0.0 are alike."""
 
-OF_REALS = r"""
-# a scale of columns, 17, 17
-g (float[2,2] x, float[2,2] w, float[2] k) => (y) {
-- p=MatMul(x,w) y=Mul(p,k) }
-+ v=Mul(k,x) y=MatMul(v,w) }
-# a scale of more axes, 17, 17
-g (float[2,2] x, float[2,2] w, float[1,1,1] k) => (y) {
-- p=MatMul(x,w) y=Mul(p,k) }
-+ v=Squeeze(k) u=Mul(w,v) y=MatMul(x,u) }
-# a scale of both, 17, 17
-g (float[2,2] x, float[2,2] w, float k) => (y) {
-- p=MatMul(x,w) y=Mul(p,k) }
-+ v=Mul(x,k) u=Mul(w,k) y=MatMul(v,u) }
-# a third power, 17, 17
-g (float[n] x) => (y)
-- <float k={3}> { y=Pow(x,k) }
-+ { y=Mul(x,x) }
-# a square that broadcasts, 17, 17
-g (float[1] x) => (y)
-- <float[3] k={2,2,2}> { y=Pow(x,k) }
-+ { y=Mul(x,x) }
-# a root of integers, 17, 17
-g (int64[n] x) => (y)
-- <float k={0.5}> { y=Pow(x,k) }
-+ { c=Cast<to=1>(x) r=Sqrt(c) y=Cast<to=7>(r) }
-# a length along another axis, 18, 18
-g (float[2,2] x) => (y)
-- <int64[1] i={1}> { y=ReduceL2(x,i) }
-+ <int64[1] i={0}> { q=Mul(x,x) s=ReduceSum(q,i) y=Sqrt(s) }
-# a length without its root, 18, 18
-g (float[2,2] x) => (y) <int64[1] i={1}> {
-- y=ReduceL2(x,i) }
-+ q=Mul(x,x) y=ReduceSum(q,i) }
-# a rounded inverse, 17, 17
-g (float[n] x) => (y)
-- <float k={3}> { y=Div(x,k) }
-+ <float k={0.33333334}> { y=Mul(x,k) }
-# a rounded inverse that was folded, 17, 17
-g (float[n] x) => (y)
-- <float k={3}> { r=Reciprocal(k) y=Mul(x,r) }
-+ <float k={3}, float r={0.3333333}> { y=Mul(x,r) }
-# a number by itself, 17, 17
-g (float[n] x) => (y)
-- { y=Div(x,x) }
-+ <float o={1}> { s=Shape(x) y=Expand(o,s) }
-# a quotient of another shape, 17, 17
-g (float[1] x, float[1] w) => (y)
-- <float[3] o={1,1,1}> { d=Div(o,w) y=Mul(x,d) }
-+ { y=Div(x,w) }
-# a quotient of integers, 17, 17
-g (int64[n] x) => (y)
-- <int64 k={2}> { d=Div(x,k) y=Mul(d,k) }
-+ { y=Identity(x) }
-# a root of a square, 17, 17
-g (float[n] x) => (y)
-- <float k={2}> { p=Pow(x,k) y=Sqrt(p) }
-+ { y=Identity(x) }
-# a quotient exchanged, 17, 17
-g (float[n] x, float[n] w) => (y) {
-- y=Div(x,w) }
-+ y=Div(w,x) }
-# infinity as a number, 17, 17
-g (float[n] x) => (y)
-- <float o={1}, float z={0}> { i=Div(o,z) y=Mul(x,i) }
-+ <float z={0}> { y=Div(x,z) r=Neg(x) }
-"""
-"""Pairs that differ also over the reals, or where one is not defined."""
-
 OF_DEFINITIONS = r"""
 # another attribute
 g (float[2,2] x, float[2,2] w) => (y)
@@ -784,4 +717,4 @@ g (float[2,2,2] x, int64[2,1] i) => (y)
 
 
 PAIRS = pairs(TEXT + forged_loops.TEXT[1:] + forged_rows.TEXT[1:])
-VALUES, REALS, DEFINITIONS = pairs(OF_VALUES), pairs(OF_REALS), pairs(OF_DEFINITIONS)
+VALUES, REALS, DEFINITIONS = pairs(OF_VALUES), pairs(forged_reals.TEXT), pairs(OF_DEFINITIONS)

@@ -20,7 +20,7 @@ from .folding import MOVING, computed, rounds
 from .inference import REDUCED, broadcast, fact_of_output
 from .meaning import BRANCHES, FIRST, head_of
 from .polynomials import Dim, add, divide, is_at_least, multiply
-from .rows import ROWS, Kind, apply, derive_row, integers, is_filled
+from .rows import ROWS, Kind, apply, derive_row, integers, is_filled, plain
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
@@ -40,6 +40,7 @@ class Rule(NamedTuple):
 
 
 LONGER = "gives the same bits as its definition"
+FORMULA = "is its definition over the reals"
 OF_ROWS = "of some rows gives the same bits as of all rows"
 # Assumptions about an operator that rounds in between.
 FOLDED = "of constants gives the same bits in the runtime"
@@ -48,6 +49,7 @@ ROUNDED = (
     " computes, within the error of computing it in the constant's type"
 )
 SUMMED = "CumSum adds one row after another"
+_CHANNELS, _FORMULAS = ("Conv", "Gemm"), ("BatchNormalization", "LogSoftmax", "Softmax")
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 # Rules by the name that certificates have for them.
 RULES = {
@@ -158,14 +160,42 @@ _rule("cast-to-own-type", "Cast", kind="safe")(
 
 
 @_rule("normalization", "LayerNormalization", "RMSNormalization", kind="weaker", assumes=LONGER)
+@_rule("formula", *_FORMULAS, kind="value", assumes=FORMULA, notion="reals")
 @_rule("definition", "Gelu", "Gemm", "Mish", "ReduceL2", kind="spelling", assumes=LONGER)
 def definition(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write an operator by the function that defines it, where both have one type."""
     call = onnx.NodeProto(op_type=node.head.name, output=["y"])
     execution = Execution(terms, onnx.ModelProto(), None, is_original=None)
     attributes = [onnx.AttributeProto.FromString(content) for _, content in node.head.attributes]
-    results = None if node.output else execution.opened(call, attributes, node.args)
+    is_new = node.head.version == plain(node.head.name).version and not node.output
+    results = execution.opened(call, attributes, node.args) if is_new else None
     return results[0] if results and terms.fact(results[0]) == fact else None
+
+
+@_rule("bias-of-channels", *_CHANNELS, kind="value", notion="reals")
+def bias_of_channels(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Add the bias of a Conv after it."""
+    (head, args, *_), shape, bias = node, fact.shape or (), (*node.args, ABSENT)[2]
+    fits = shape[2 - (head.name == "Gemm") :] and head.attribute("beta", 1.0) == 1
+    if not fits or bias == ABSENT or terms.fact(bias).shape != shape[1:2]:
+        return None
+    bias = apply(terms, "Unsqueeze", bias, integers(terms, [*range(1, len(shape) - 1)]))
+    return apply(terms, "Add", terms.add(head, args[:2], fact), bias)
+
+
+@_rule("scaled-channels", "Mul", kind="value", notion="reals")
+def scaled_channels(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Scale rows of weights in place of the channels of a Conv."""
+    shape = fact.shape or ()
+    line, sizes = (*shape[1:2], *[1] * len(shape[2:])), [-1, *[1] * (len(shape) - 1)]
+    for arg, factor in (node.args, node.args[::-1]):
+        for head, (source, weights, *bias), *_ in terms.operators(arg, *_CHANNELS):
+            fits = not bias and shape[1:2] == (terms.fact(weights).shape or ())[:1]
+            fits = fits and head.integer("transB", 1) == 1 and factor in terms.closed
+            if fits and terms.fact(factor).shape in (line, (1, *line)):
+                scale = apply(terms, "Reshape", factor, integers(terms, sizes))
+                return terms.add(head, (source, apply(terms, "Mul", weights, scale)), fact)
+    return None
 
 
 @_rule("all-of-operand", "Concat", "Slice", kind="value")

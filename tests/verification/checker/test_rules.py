@@ -4,6 +4,7 @@ import straightline as sl
 from certificates import assert_none, certificate, of_text
 from onnx.reference import ReferenceEvaluator
 from pairs import pairs
+from real_pairs import REALS
 from straightline.verification.certificate_check import check
 from straightline.verification.checker.rows import ROWS
 from straightline.verification.checker.rules import RULES
@@ -660,78 +661,6 @@ def test_pairs(name):
     if PAIRS[name].opsets and RULES[rule].kind == "spelling":
         assert rule in check(certificate(*pair[::-1]), *pair[::-1]).rules
     assert sl.verify(*pair, prove=False).equal
-
-
-REALS = pairs("""
-# quotient: a product with an inverse
-(float[n, 2] x, float[2] w)
-- <float o = {1}> { r = Div (o, w) y = Mul (r, x) }
-+ { y = Div (x, w) }
-# quotient: a constant that is not rounded
-(float[n, 2] x)
-- <float k = {8}> { y = Div (x, k) }
-+ <float k = {0.125}> { y = Mul (x, k) }
-# sum-of-two
-(float[n, 2] x, float[2] w) {
-- y = Sum (x, w) }
-+ y = Add (w, x) }
-# constants-of-sum: a sum that the other model has
-(float[n, 2] x, float[2] w, float k) {
-- s = Add (x, w) y = Add (s, k) }
-+ s = Add (k, w) y = Add (s, x) }
-# square
-(float[n, 2] x)
-- <float k = {2}> { y = Pow (x, k) }
-+ { y = Mul (x, x) }
-# root
-(float[n, 2] x)
-- <float k = {0.5}> { a = Abs (x) y = Pow (a, k) }
-+ { a = Abs (x) y = Sqrt (a) }
-# constants-of-sum
-(float[n, 2] x)
-- <float[2] a = {1, 2}, float b = {0.5}> { s = Add (x, a) y = Add (s, b) }
-+ <float[2] c = {1.5, 2.5}> { y = Add (x, c) }
-# constants-of-product
-(float[n, 2] x)
-- <float[2] a = {1, 2}, float b = {0.5}> { s = Mul (x, a) y = Mul (b, s) }
-+ <float[2] c = {0.5, 1}> { y = Mul (x, c) }
-# rounded-constant: of one operator
-(float[n, 2] x)
-- <float k = {3}> { y = Div (x, k) }
-+ <float k = {0.333333343}> { y = Mul (k, x) }
-# rounded-constant: of several
-(float[n, 2] x)
-- <float k = {0.1}, float m = {0.7}> { s = Add (x, k) t = Add (s, m) y = Add (t, k) }
-+ <float c = {0.90000004}> { y = Add (x, c) }
-# rounded-constant: in another order
-(float[n, 2] x)
-- <float[2] k = {0.1, 0.3}, float m = {0.7}, float[2] b = {0.2, 0.9}> {
-s = Mul (x, k) t = Mul (s, m) u = Mul (b, m) v = Mul (u, k) y = Add (t, v) }
-+ <float[2] k = {0.07, 0.21000001}, float[2] b = {0.014, 0.189}> { s = Mul (x, k) y = Add (s, b) }
-# rounded-constant: rows of one
-(float[n, 2] x)
-- <float[2, 2] v = {0.1, 0.3, 0.7, 0.9}, float[2, 1] w = {0.4, 0.5}, float k = {0.3}> {
-p = MatMul (x, v) q = Mul (p, k) r = MatMul (x, w) y = Sub (q, r) }
-+ <float[2, 3] v = {0.4, 0.03, 0.09, 0.5, 0.21, 0.27}, int64[2] l = {1, 2}> { p = MatMul (x, v)
-r, q = Split <axis = 1> (p, l) y = Sub (q, r) }
-# factor-of-sum
-(float[n, 2] x) <float[2] b = {1, 3}, float k = {2}> {
-- s = Add (x, b) y = Mul (s, k) }
-+ s = Mul (x, k) t = Mul (b, k) y = Add (s, t) }
-# scaled-columns
-(float[n, 2] x, float[2, 3] w, float[3] k) {
-- p = MatMul (x, w) y = Mul (p, k) }
-+ v = Mul (w, k) y = MatMul (x, v) }
-# scaled-operand
-(float[n, 2] x, float[2, 3] w, float k) {
-- s = Mul (x, k) y = MatMul (s, w) }
-+ p = MatMul (x, w) y = Mul (p, k) }
-# scaled-product
-(float[n, 2] x, float[2, 3] w, float k) {
-- p = MatMul (x, w) y = Mul (k, p) }
-+ v = Mul (w, k) y = MatMul (x, v) }
-""")
-"""Pairs that are equal over the reals."""
 
 
 @pytest.mark.parametrize("case", REALS)
