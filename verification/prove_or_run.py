@@ -36,9 +36,9 @@ _LARGE = 1 << 26
 """Limit in bytes up to which models are compared as messages, which copies each."""
 _SEARCH_TIMEOUT = 10.0
 """Limit in seconds of each run of the search for an input that refutes."""
-_MOST_ATTEMPTS = 1 << 13
+_MOST_ATTEMPTS = 1 << 14
 """Limit of the search for a derivation that follows a proof, in attempts of 20 to 150 us each,
-besides those for each term: no derivation that is known needs more than 10,000."""
+besides those for each term: no derivation that is known needs more than 14,000."""
 _CONTRADICTION = (
     "a proof and a run contradict each other, which is a fault of the runtime, or else of"
     " straightline; please report it"
