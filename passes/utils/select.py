@@ -7,8 +7,7 @@ import numpy as np
 
 from ...facts.fact import Shape
 from ...ir import Node, Value
-from ...ops.builder import WIDER, Builder
-from ...ops.schema_queries import ElementTypes
+from ...ops.builder import Builder
 from .zero_signs import readers_of
 
 
@@ -41,18 +40,15 @@ def select(
 def as_select(
     node: Node, source: Callable[[Value], tuple[Value, object] | None] = lambda value: None
 ) -> tuple[Value, Value, Value] | None:
-    """The condition and the two values of a select, in each form that `select` emits.
+    """Condition and both values of a select, in each form of `select` without Casts.
 
     Max (Where (not c, -inf, one), Where (c, -inf, other))
     Or (And (c, one), And (not c, other))
-    Cast (select (c, Cast (one), Cast (other))), which are wider
 
     Args:
         node: the last node of the form.
         source: the value of which an input of a body is a part, and which part; None for others.
     """
-    if node.is_op("Cast"):
-        return _as_wide_select(node, source)
     if node.is_op("Where"):
         return node.operand(0), node.operand(1), node.operand(2)
     if len(node.inputs) != 2 or not node.is_op("Max", "Or"):
@@ -73,28 +69,6 @@ def as_select(
     if condition is None or one is None or other is None or opposite is None:
         return None
     return (condition, one, other) if _is_opposite(opposite, condition, source) else None
-
-
-def _as_wide_select(
-    node: Node, source: Callable[[Value], tuple[Value, object] | None]
-) -> tuple[Value, Value, Value] | None:
-    """The select of a Cast to a type that has no Where."""
-    elem_type = node.attribute("to", 0)
-    wide = node.operand(0).producer if elem_type in WIDER else None
-    match = None if wide is None else as_select(wide, source)
-    if match is None:
-        return None
-    casts = [value.producer for value in match[1:]]
-    # A narrower type would round or wrap.
-    inputs = [
-        cast.operand(0)
-        for cast in casts
-        if cast is not None and cast.is_op("Cast") and cast.attribute("to", 0) == WIDER[elem_type]
-    ]
-    types = ElementTypes()
-    if len(inputs) < 2 or any(types.of(value) != elem_type for value in inputs):
-        return None
-    return match[0], inputs[0], inputs[1]
 
 
 def _is_least(value: Value | None) -> bool:
