@@ -172,6 +172,39 @@ r=Exp(k) }> }
 t=Gather(h,z) v=ReduceMax<axes=[1], keepdims=0>(x) e=Less(v,m) s=Not(e) k=Cast<to=6>(s)
 q=Concat<axis=0>(k,b) f=ArgMax<axis=0, keepdims=0>(q) u=Size(s) g=Less(f,u) w=Add(f,o)
 p=Where(g,w,l) j=Min(t,p) d=Max(j,z) i=Range(z,d,o) r=Gather(x,i) y=Exp(r) }"""
+_FROZEN = r"""
+# the state before HIT, 17, 17
+g (float[n,2] x, float m, float[2] a) => (y)
+- <bool c={1}, bool f={0}, int64 z={0}> { h=Shape(x) t=Gather(h,z)
+v, y=Loop(t,c,f,a)<body=l(int64 i, bool d, bool p, float[2] s) => (bool e, bool q, float[2] u) {
+e=Identity(d) k=Gather(x,i) r=ReduceMax<keepdims=0>(k) g=Greater(r,m) q=Or(p,g) w=Tanh(k)
+u=Where(q,s,w) }> }
++ <bool c={1}, bool f={0}, int64 z={0}, int64[1] o={0}> { h=Shape(x) t=Gather(h,z)
+v, b=Loop(t,c,f)<body=l(int64 i, bool d, bool p) => (bool e, bool q, bool j) { e=Identity(d)
+k=Gather(x,i) r=ReduceMax<keepdims=0>(k) g=Greater(r,m) q=Or(p,g) j=Identity(q) }> w=Tanh(x)
+u=Unsqueeze(a,o) q=Concat<axis=0>(u,w) l=Not(b) s=Cast<to=7>(l) n=ReduceSum(s,o) j=Gather(q,n)
+y=Squeeze(j,o) }"""
+TEXT += r"""
+# a hit by a state that does not stay, 17, 17
+g (float[n] x, float m) => (y)
+- <bool c={1}, float f={0}, int64 z={0}> { h=Shape(x) t=Gather(h,z)
+v, y=Loop(t,c,f,f)<body=l(int64 i, bool d, float p, float s) => (bool e, float q, float u) {
+e=Identity(d) k=Gather(x,i) q=Identity(k) g=Less(p,m) u=Where(g,s,k) }> }
++ <bool c={1}, float f={0}, int64 z={0}, int64[1] o={0}, float[1] a={0}> { h=Shape(x) t=Gather(h,z)
+q=Concat<axis=0>(a,x) g=Less(q,m) w=Cast<to=7>(g) r=CumSum(w,z) j=Cast<to=9>(r) l=Not(j)
+s=Cast<to=7>(l) n=ReduceSum(s,o) b=Gather(q,n) y=Squeeze(b,o) }"""
+TEXT += "".join(
+    _FROZEN.replace("HIT", name).replace(*change)
+    for name, *change in (
+        ("no hit", "Where(q,s,w)", "Where(q,w,s)"),
+        ("a hit that does not last", "q=Or(p,g)", "q=Identity(g)"),
+        ("a hit that another one takes back", "q=Or(p,g)", "q=Xor(p,g)"),
+        ("a hit that all rows must have", "q=Or(p,g)", "q=And(p,g)"),
+        ("a hit of the iteration before", "Where(q,s,w)", "Where(p,s,w)"),
+        ("a hit of another flag", "q=Or(p,g) w", "g2=Less(r,m) q=Or(p,g2) w"),
+        ("a hit of a loop that never starts", "Loop(t,c,f,a)", "Loop(t,f,f,a)"),
+    )
+)
 TEXT += "".join(
     _SEARCH.replace("HIT", name).replace(*change)
     for name, *change in (

@@ -10,6 +10,7 @@
 # constants is computed on the way, since the condition of a Loop and the branches of an If may.
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 import onnx
@@ -331,11 +332,14 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
     if is_last and row in (find(loop.variables[number + 2]), find(loop.operands[number + 2])):
         return loop.operands[number + 2]
     places = [number] if is_last else [k for k, e in enumerate(lines) if row in map(find, e)]
-    place = (*places, count)[0]
-    for name, start, rows in _changes(terms, node, place, *joins):
+    limit = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), zero)
+    place, forms = (*places, count)[0], [(node, limit)]
+    forms += _thawed(terms, node, place + 1) if is_last else []
+    ways = ((*way, last) for free, last in forms for way in _changes(terms, free, place, *joins))
+    for name, start, rows, last in ways:
         own, shape = terms.fact(start).shape or (), (terms.fact(rows).shape or ())[1:]
         variable = loop.variables[place + 2]
-        if name == "Concat" and is_last and own[1:] == shape[1:]:
+        if name == "Concat" and last == limit and is_last and own[1:] == shape[1:]:
             whole = _joined(terms, rows, 0)
             return None if whole is None else apply(terms, name, start, whole, axis=0)
         if name == "Concat" or not own == shape == terms.fact(variable).shape:
@@ -344,12 +348,10 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
         if name in _REDUCED and joins is _JOINS:
             every = apply(terms, "Cast", every, to=6)
             every = apply(terms, _REDUCED[name], every, zero, keepdims=0)
-            return apply(terms, "Cast", every, to=9) if is_last else None
-        every = apply(terms, "Cast", every, to=7) if name == "Or" else every
-        every = apply(terms, "CumSum", every, integers(terms, 0)) if name else every
-        every = apply(terms, "Cast", every, to=9) if name == "Or" else every
+            return apply(terms, "Cast", every, to=9) if is_last and last == limit else None
+        every = _any(terms, every) if name == "Or" else every
+        every = apply(terms, "CumSum", every, integers(terms, 0)) if name == "Add" else every
         if is_last:
-            last = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), zero)
             every = apply(terms, "Gather", every, last, axis=0)  # of as many iterations
             terms.implied.append((terms.add(*node[:2], fact, number), every, ABSENT))
             return apply(terms, "Squeeze", every, zero)
@@ -357,6 +359,40 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
             ends = (0, -1) if row == find(variable) else (1, (1 << 63) - 1)
             return apply(terms, "Slice", every, *[integers(terms, [n]) for n in ends], zero)
     return None
+
+
+def _any(terms: Terms, flags: int) -> int:
+    """Flags that are true from the first true one on."""
+    counts = apply(terms, "CumSum", apply(terms, "Cast", flags, to=7), integers(terms, 0))
+    return apply(terms, "Cast", counts, to=9)
+
+
+def _thawed(terms: Terms, node: Node, place: int) -> Iterator[tuple[Node, int]]:
+    """Loop without frozen states, and its number of iterations before a hit."""
+    # s in Loop (n, true, a) { s = Where (c, s, f (s)) }     Loop (k, true, a) { s = f (s) }
+    # A hit lasts: it is a flag that an Or raises, before or after the iteration, or reads no more
+    # than the states that it freezes.
+    loop, find, fact, at = parts(node), terms.find, terms.fact, terms.operators
+    pairs = zip(loop.variables[1:], loop.outputs[: states_of(node)], strict=False)
+    lines = [*enumerate(pairs)][1:]
+    ors = [(line, each.args) for _, line in lines for each in at(line[1], "Or")]
+    flags = {find(n) for line, args in ors if find(line[0]) in map(find, args) for n in line}
+    ends = [(k, v, each.args) for k, (v, end) in lines for each in at(end, "Where")]
+    chosen = [row for row in ends if fact(row[2][0]) == (_BOOL, ())]
+    for (_, _, (test, *_)), side in product(chosen, (1, 2)):
+        same = [row for row in chosen if find(row[2][0]) == find(test)]
+        own = {k: (v, args[3 - side]) for k, v, args in same if find(v) == find(args[side])}
+        frozen = {k: n for k, (v, n) in own.items() if fact(n) == fact(v) and find(v) not in flags}
+        hit = find(test if side == 1 else apply(terms, "Not", test))
+        variables = [loop.variables[k + 1] for k in frozen]
+        lasts = hit in flags or terms.is_closed(hit, level_of(terms, node), *variables)
+        outputs = [frozen.get(k, end) for k, end in enumerate(loop.outputs)]
+        free = node._replace(args=(*loop.operands, *loop.variables, *outputs))
+        hits = _rows(terms, free, hit, _count(terms, free)) if lasts and place in frozen else None
+        if hits is not None:
+            live = apply(terms, "Not", hits if hit in flags else _any(terms, hits))
+            ones = apply(terms, "Cast", live, to=7)
+            yield free, apply(terms, "ReduceSum", ones, integers(terms, [0]))
 
 
 def first_hit(terms: Terms, node: Node, fact: Fact) -> int | None:

@@ -295,6 +295,17 @@ v, y = Loop (t, c, b) <body = l (int64 i, bool d, bool[2] s) => (bool e, bool[2]
 e = Identity (d) k = Gather (x, i) u = Greater (k, a) r = Identity (s) }> }
 + <int64[1] o = {0}, int64[1] m = {-1}> { h = Unsqueeze (b, o) r = Greater (x, a)
 q = Concat <axis = 0> (h, r) y = Slice (q, o, m, o) }
+# states: before a hit
+(float[n, 2] x, float m, float[2] a)
+- <bool c = {1}, bool f = {0}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+v, y = Loop (t, c, f, a) <body = l (int64 i, bool d, bool p, float[2] s) => (bool e, bool q,
+float[2] u) { e = Identity (d) k = Gather (x, i) r = ReduceMax <keepdims = 0> (k)
+g = Greater (r, m) q = Or (p, g) w = Tanh (k) u = Where (q, s, w) }> }
++ <bool c = {1}, bool f = {0}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
+v, b = Loop (t, c, f) <body = l (int64 i, bool d, bool p) => (bool e, bool q, bool j) {
+e = Identity (d) k = Gather (x, i) r = ReduceMax <keepdims = 0> (k) g = Greater (r, m)
+q = Or (p, g) j = Identity (q) }> w = Tanh (x) u = Unsqueeze (a, o) q = Concat <axis = 0> (u, w)
+l = Not (b) s = Cast <to = 7> (l) n = ReduceSum (s, o) g = Gather (q, n) y = Squeeze (g, o) }
 # states: all
 (float[n, 2] x, float[2] a, bool[2] b)
 - <bool c = {1}, int64 z = {0}, int64[1] o = {0}> { h = Shape (x) t = Gather (h, z)
