@@ -97,7 +97,9 @@ _DEFINITIONS = [
 ]
 
 _NORMALIZATION = "<epsilon = @epsilon, momentum = @momentum, training_mode = 0>"
+_CLIPPED = "t = Add (x, 3.0)  c = Clip (t, 0.0, 6.0)  p = Mul (x, c)  y = Div (p, 6.0)"
 _OVER_REALS = [
+    Definition("(floats x) => (y) { y = HardSwish (x) }", _CLIPPED),
     Definition("(floats x) => (y) { y = Softmax <axis = @axis> (x) }", _exponentials),
     Definition("(floats x) => (y) { y = LogSoftmax <axis = @axis> (x) }", _logarithm),
     Definition(

@@ -52,6 +52,15 @@ g (float[2,2,2] x) => (y)
 g (float[2,2] x) => (y)
 - { y=LogSoftmax(x) }
 + <int64[1] a={1}> { l=ReduceLogSumExp(x,a) d=Sub(x,l) y=Exp(d) }
+# a clipped line of another slope, 18, 18
+g (float[n] x) => (y)
+- { y=HardSwish(x) }
++ <float a={3}, float z={0}, float b={6}, float d={5}> { t=Add(x,a) c=Clip(t,z,b) p=Mul(x,c)
+y=Div(p,d) }
+# a clipped line without its factor, 18, 18
+g (float[n] x) => (y)
+- { y=HardSwish(x) }
++ <float a={3}, float z={0}, float b={6}> { t=Add(x,a) c=Clip(t,z,b) y=Div(c,b) }
 # a normalization by another number, 17, 17
 g (float[2,2] x, float[2] s, float[2] m) => (y)
 - { y=BatchNormalization(x,s,m,m,s) }

@@ -62,6 +62,11 @@ r, q = Split <axis = 1> (p, l) y = Sub (q, r) }
 (float[n, 3] x) <int64[1] a = {-1}> {
 - s = ReduceLogSumExp (x, a) y = Sub (x, s) }
 + y = LogSoftmax (x) }
+# formula: a clipped line
+(float[n, 3] x)
+- <float a = {3}, float z = {0}, float b = {6}> { t = Add (x, a) c = Clip (t, z, b) p = Mul (c, x)
+y = Div (p, b) }
++ { y = HardSwish (x) }
 # formula: a normalization in inference
 (float[n, 2, 3] x)
 - <float[2] s = {1, -2}, float[2] b = {3, 4}, float[2] m = {1, 5}, float[2] v = {3, 0.75}> {

@@ -25,7 +25,7 @@ _MOST_ELEMENTS = 1 << 16
 # First version of operators with axes that count from the back.
 _FIRST = 11
 # Operators on single elements, of which a Mod alone may fail on floats.
-SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid Log Mish Neg
+SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid HardSwish Log Mish Neg
     Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
 
 

@@ -49,7 +49,7 @@ ROUNDED = (
     " computes, within the error of computing it in the constant's type"
 )
 SUMMED = "CumSum adds one row after another"
-_CHANNELS, _FORMULAS = ("Conv", "Gemm"), ("BatchNormalization", "LogSoftmax", "Softmax")
+_CHANNELS, _FORMULAS = ("Conv", "Gemm"), names("BatchNormalization HardSwish LogSoftmax Softmax")
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 # Rules by the name that certificates have for them.
 RULES = {
