@@ -61,8 +61,8 @@ def test_a_disk_that_fills_in_the_middle_is_an_error(words, unbuffered):
     onnx.save(onnx.parser.parse_model(HEADER + text), "weighted.onnx")
     line = f"ulimit -f 1; {PROGRAM} {words} > shown"
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    found = subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=environment)
-    assert found.returncode == 1 and b"File too large" in found.stderr
+    run = subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=environment)
+    assert run.returncode == 1 and b"File too large" in run.stderr
     assert os.path.getsize("shown") == 1024
 
 

@@ -71,21 +71,21 @@ OPEN = {"NonMaxSuppression": "fails on all cases"}
 
 
 def answer(rule, arrays):
-    """What a rule tells when it asks for ranks and lengths of the operands."""
-    found = None
+    """Result of a rule that asks for ranks and lengths of the operands."""
+    reply = None
     while True:
         try:
-            value, is_length = rule.send(found)
+            value, is_length = rule.send(reply)
         except StopIteration as done:
             return done.value
         array = None if value is None else arrays[value]
-        found = None if array is None else len(array) if is_length else array.ndim
+        reply = None if array is None else len(array) if is_length else array.ndim
 
 
 @pytest.mark.sample(40)
 @pytest.mark.parametrize("name", sorted(set(TELLING) & set(FAMILIES)))
 def test_ranks_are_those_of_results(name):
-    told = 0
+    count = 0
     for case in cases(3, 0, only={name}):
         model = ir.Model(onnx.ModelProto(ir_version=10))
         model.opset_imports = {"": case.opset}
@@ -97,12 +97,12 @@ def test_ranks_are_those_of_results(name):
             results = operator_kernel(connected_message(op, node), {"": case.opset})(case.operands)
         except EvaluationError:
             continue
-        given = dict(zip(values, case.operands, strict=True))
+        operands = dict(zip(values, case.operands, strict=True))
         for output, result in enumerate(results):
-            rank = answer(described()[name].rank(node, output), given)
+            rank = answer(described()[name].rank(node, output), operands)
             assert rank in (None, result.ndim), case
-            told += rank is not None
-    assert told or name in OPEN
+            count += rank is not None
+    assert count or name in OPEN
 
 
 def test_a_question_is_for_a_rank_or_a_length():

@@ -73,7 +73,7 @@ def _filled(type_, dtype):
 
 
 def test_neighbours_are_proved():
-    """What stands behind them has sizes, so both models are seen to be the same."""
+    """The values behind them have sizes, so both models prove equal."""
     text = """<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>
     g (float[N, 2] x, float[5, 2] rows, float[5] y) => (float[N, 3] near)
             <int64[1] three = {3}, int64[2] by = {-1, 3}> {

@@ -52,7 +52,7 @@ def test_a_conversion_and_a_rewrite_are_derived():
 
 
 def test_a_search_grows_with_the_number_of_equal_sizes():
-    """What each step of a written-out decoder computes of its sizes becomes a constant."""
+    """Sizes in each step of a written-out decoder become constants."""
     step = """t{1} = Tanh (x{0}) s{1} = Shape (t{1}) g{1} = Gather (s{1}, one)
         a{1} = Add (g{1}, one) d{1} = Div (a{1}, three) e{1} = Mul (d{1}, two)
         f{1} = Mul (d{1}, three) l{1} = Slice (t{1}, zero, d{1}, one)

@@ -356,7 +356,7 @@ def test_many_sequences_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_identity_of_a_sequence() -> None:
-    """It takes tensors only before opset 14."""
+    """Before opset 14 an Identity supports tensors only."""
     assert_straightens(
         """<ir_version: 8, opset_import: ["": 17]>
         g (float[2] x, float[2] y) => (float[2] b) <int64 one = {1}> {

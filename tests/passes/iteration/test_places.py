@@ -98,7 +98,7 @@ def test_states_that_hand_on_to_each_other():
 
 
 def found(body, what=element_reads):
-    """What is found in a loop over x of [N, 3], whose state u counts from two, two down."""
+    """Places in a loop over x of [N, 3], whose state u counts from two, two down."""
     constants = "<bool yes = {1}, int64 zero = {0}, int64 two = {2}, int64[1] k = {1}>"
     text = f"""g (float[N, 3] x, float[3] s) => (float[3] y) {constants} {{
         sh = Shape (x) m = Gather (sh, zero) one = Squeeze (k)

@@ -84,7 +84,7 @@ def test_nothing_overflows_64_bits(relation, step):
 
 
 def read(condition, before="go = Less (s, n)", step=1):
-    """What the parts of a condition compare, and whether the initial condition says the same."""
+    """Comparisons in a condition, and equality with the initial condition."""
     model = ir.load(
         ir.to_proto(
             ir.parse(f"""<ir_version: 8, opset_import: ["" : 17]>

@@ -86,7 +86,7 @@ def test_a_constant_of_the_rewrite_is_no_constant_of_the_original():
 
 
 def test_many_values_in_a_row_that_differ_are_compared_no_longer(monkeypatch):
-    """Those after a node in another form depend on it; an equal value begins a new row."""
+    """Values after a node in another form depend on it; an equal value begins a new row."""
     questions = []
     original = merging.RealTerms.equal
     monkeypatch.setattr(

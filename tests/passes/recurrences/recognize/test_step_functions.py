@@ -93,6 +93,12 @@ def test_infinities_between_constant_bounds(body):
             assert_same(text, model, x, s0=np.float32([1e30, np.inf, np.inf]))
 
 
+def from_zero(body):
+    """Loop whose state begins with zeros, which are a constant."""
+    text = loop(body, "float[3] s z").replace(", float[3] z) =>", ") =>")
+    return text.replace("<bool yes", "<float[3] z = {0, 0, 0}, float low = {-2}, bool yes")
+
+
 @table(
     "q = Less (a, nil) g = Or (m, q) s2 = Where (g, a, nil)",
     "q = Less (a, nil) b = Where (q, a, nil) s2 = Where (m, b, e)",
@@ -101,9 +107,7 @@ def test_infinities_between_constant_bounds(body):
 )
 def test_a_nan_after_a_bound_that_replaces_it(body):
     """The bound would replace it in the next iteration only."""
-    text = loop(f"m = Less (e, half) a = Add (s, e) {body}", "float[3] s z")
-    text = text.replace(", float[3] z) =>", ") =>")
-    text = text.replace("<bool yes", "<float[3] z = {0, 0, 0}, bool yes")
+    text = from_zero(f"m = Less (e, half) a = Add (s, e) {body}")
     assert "a NaN may follow the bound" in reason(text)
 
 
@@ -113,9 +117,7 @@ def test_a_nan_after_a_bound_that_replaces_it(body):
     "m = Less (e, half) s2 = Where (m, b, s)",
 )
 def test_numbers_after_a_bound_that_replaces_a_nan(body):
-    text = loop(f"a = Add (s, e) q = Less (a, nil) b = Where (q, a, nil) {body}", "float[3] s z")
-    text = text.replace(", float[3] z) =>", ") =>")
-    text = text.replace("<bool yes", "<float[3] z = {0, 0, 0}, float low = {-2}, bool yes")
+    text = from_zero(f"a = Add (s, e) q = Less (a, nil) b = Where (q, a, nil) {body}")
     model = raised(text, kept=["Scan"])
     for length in LENGTHS:
         assert_same(text, model, numbers(length, [np.nan] * 3))

@@ -157,7 +157,7 @@ SIZED, NEAR = FOLDED % ("", SHAPE), FOLDED % (", int64[3] t = {5, 2, 2}", "")
 
 @pytest.fixture
 def wholes(monkeypatch):
-    """Whether rewrites are programs of the original's nodes."""
+    """Tests of rewrites for programs of the original's nodes."""
     records = []
     original = _Question._program
 
