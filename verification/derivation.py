@@ -474,13 +474,9 @@ class Search:
         if term not in self._marks:
             args = [arg for arg in terms.nodes[term].args if arg != ABSENT]
             marks = [*map(self._mark, args)]
-            members = [
-                m
-                for arg, mark in zip(args, marks, strict=True)
-                if mark >= 0
-                for m in terms.members(arg)
-            ]
-            below = {arg for member in members for arg in terms.nodes[member].args if arg != ABSENT}
+            varying = [arg for arg, mark in zip(args, marks, strict=True) if mark >= 0]
+            members = [terms.nodes[member] for arg in varying for member in terms.members(arg)]
+            below = {arg for member in members for arg in member.args if arg != ABSENT}
             self._marks[term] = hash((*marks, frozenset(map(self._mark, below))))
         return self._marks[term]
 
