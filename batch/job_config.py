@@ -26,7 +26,6 @@ class JobConfig:
     """Work on each model of a batch.
 
     Attributes:
-        rewriting: the options of the rewrite or conversion.
         verify: the options of the verification; None for none.
         straight_line: fail where control flow is left.
         whole_target: fail where the target does not support something.

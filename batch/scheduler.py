@@ -275,7 +275,6 @@ def finished(
     the rest goes on.
 
     Args:
-        jobs: the models.
         pool: where the work is done.
         call: makes of a model what the pool takes.
         begin: told of each that is handed out; from any thread.

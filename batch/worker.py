@@ -34,7 +34,6 @@ def work(job: Job, how: JobConfig, key: str) -> Done:
     """Work on a model, unless that was done before.
 
     Args:
-        job: the model.
         how: what to do.
         key: the digest of that.
     """

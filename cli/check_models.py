@@ -118,7 +118,6 @@ class Checked:
 
     Attributes:
         model: the model as the command line names it.
-        applied: options of a configuration file.
         results: those of the policies that could be judged.
         problems: kinds of failures.
         messages: errors that kept policies from being judged.

@@ -61,7 +61,6 @@ class Config:
     """A configuration file.
 
     Attributes:
-        path: the file.
         table: its content, checked.
         commands: the commands that it may configure.
     """

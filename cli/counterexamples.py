@@ -43,7 +43,6 @@ def write_counterexample(
         folder: the folder to write.
         models: the files of both models.
         original: the first one.
-        feeds: the input.
         reason: the difference.
         bound: inputs that were set.
         options: further options of the command that shows the difference.

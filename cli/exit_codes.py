@@ -103,7 +103,6 @@ class Complaint:
     Attributes:
         kind: the name of its class.
         lines: the message; the items of a list, if it ends with one, apart.
-        code: the exit code.
         more: further fields in JSON.
     """
 

@@ -57,7 +57,6 @@ class Policies:
         straight_line: no Loop, Scan, If or other operator that holds a graph.
         opset: exactly this version of ONNX's operator set.
         max_opset: at most this version.
-        target: a client that supports all of the model.
     """
 
     straight_line: bool = False
@@ -126,7 +125,6 @@ def judge_model(
     """Yield the results of the policies for a model and a comparison with a reference.
 
     Args:
-        policies: the conditions on its form.
         reference: a model that must give equal outputs; None for no such policy.
         values: values of inputs that only the reference has.
         verification: how outputs are compared.

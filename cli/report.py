@@ -121,7 +121,6 @@ def show_result(
         fields: returns the result in types that JSON has.
         blocks: the same for people.
         as_json: show the fields.
-        code: the exit code.
         failure: the message where that is not 0; the items of a list apart.
     """
     if as_json:

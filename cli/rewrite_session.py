@@ -65,11 +65,7 @@ class Session:
         context: the context of the command.
         stage: the name of the work in progress bars.
         table: options of the rewrite.
-        about: arguments about what is read and run.
-        proof: arguments about the proof of the result.
         comparison: arguments about how the result is compared.
-        output: arguments about what is written and shown.
-        many: arguments about many models.
         keywords: further keywords of the rewrite.
         straight_line: withhold a result with control flow.
         whole_target: withhold a result that the target does not support as a whole.

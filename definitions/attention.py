@@ -53,7 +53,6 @@ def scaled(case: Case, size: int | None) -> str:
     """Nodes of scaled, the scores times an attribute, or over the root of a size.
 
     Args:
-        case: the case.
         size: the size of a head of q; None where it is open.
     """
     if case["scale"]:
@@ -119,7 +118,6 @@ def masked(case: Case, operand: str, is_causal: bool, has_starts: bool = False) 
     """Nodes of allMasks, which is added to scores of q and k.
 
     Args:
-        case: the case.
         operand: the operand with lengths or flags.
         is_causal: mask the future.
         has_starts: the lengths may be ends and starts.
@@ -202,7 +200,6 @@ def self_attention(
     """Nodes of attention of x, whose product with w has queries, keys and values.
 
     Args:
-        case: the case.
         sizes: the sizes of queries, keys and values.
         bias: an operand that is added to scores; empty for none.
         masks: nodes of allMasks, which is added, too; empty for none.

@@ -67,8 +67,6 @@ def expand(
     Its inputs and outputs have the order of the operator's.
 
     Args:
-        definition: the definition.
-        case: the case.
         opset: the version of the operators, at least the definition's first one.
         halves: the places of operands of half precision, which the case has as floats; then
             results that are floats are halves, too.
@@ -146,8 +144,6 @@ class _Writer:
 
     Args:
         pattern: the graph after.
-        definition: the definition.
-        case: the case.
         opset: the version of the operators.
         around: the writer of the graph around, whose names a body sees.
 

@@ -120,7 +120,6 @@ def _scores(case: Case, scaling: str, blocks: str) -> str:
     """Nodes of the masked scores of queries and cached keys.
 
     Args:
-        case: the case.
         scaling: nodes of scaled.
         blocks: nodes of isOpen [B, N, S, T], the keys that are not masked besides; empty for all.
     """

@@ -114,7 +114,6 @@ def function_of(signature: Signature, is_real: bool = False) -> onnx.FunctionPro
     """Function of other operators that computes one of ONNX, of today's opset; None without one.
 
     Args:
-        signature: the operator.
         is_real: whether nothing is rounded, and no number too large.
     """
     for definition in [*_DEFINITIONS, *_OVER_REALS[: len(_OVER_REALS) * is_real]]:

@@ -48,7 +48,6 @@ class Variable:
     """A variable for an attribute.
 
     Attributes:
-        name: its name.
         default: its value where the attribute is absent; None without one.
         is_optional: accept an absent attribute.
         kind: the kind of the attribute; None for any.
@@ -96,7 +95,6 @@ class Parameter:
     """A value from outside of a pattern.
 
     Attributes:
-        name: its name.
         elem_type: the name of its element type, such as "float"; None for any.
         shape: the pattern of its shape; None for any.
         is_constant: accept a constant only.
@@ -125,7 +123,6 @@ class Pattern:
     """A small graph with variables.
 
     Attributes:
-        text: its text.
         parameters: the values from outside, by name.
         outputs: the names of its outputs.
         shapes: the patterns of shapes of outputs, by name.

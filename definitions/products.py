@@ -11,7 +11,6 @@ def _matrix(case: Case, name: str, transposes: object, moves: object) -> str:
     """A node that brings an operand of a product into place, named with T behind.
 
     Args:
-        case: the case.
         name: the operand.
         transposes: swap its last two axes; of a vector that means nothing.
         moves: its first axis is that of the rows.

@@ -15,7 +15,6 @@ def rotated(x: str, cos: str, sin: str, size: int, interleaved: bool, result: st
     Args:
         x: the value.
         cos: the cosines, which broadcast to its halves.
-        sin: the sines.
         size: the number of elements to rotate.
         interleaved: the pairs are neighbours, not the two halves.
         result: the name of the result.

@@ -17,9 +17,7 @@ def signature_of(
     """The signature of an operator on values of which facts are known.
 
     Args:
-        op: the operator.
         present: its inputs; None for an absent one.
-        facts: their facts.
         outputs: its outputs; None for an absent one.
         constant: returns the elements of a constant input; None for any other.
     """

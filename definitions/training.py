@@ -18,7 +18,6 @@ def _ship(name: str, states: str, settings: str, step: Callable[[Case, str], str
     """Add the definition of a step.
 
     Args:
-        name: the operator.
         states: a letter for each state that a tensor has.
         settings: its attributes.
         step: the nodes for one tensor, whose names end in a text.

@@ -163,7 +163,6 @@ class Job:
     """One model on its way through the steps.
 
     Attributes:
-        request: the request.
         on_progress: progress callback.
         observe: returns the contexts of passes, for a search; None for new ones.
         vetoes: constructs that passes leave alone.

@@ -18,12 +18,10 @@ class Step(NamedTuple):
     """A node of a body, its values as positions in the environment of a copy.
 
     Attributes:
-        op: its operator.
         name: its label, may be empty.
         reads: the positions of its inputs; 0 for an absent one.
         read: selects the inputs from an environment.
         outputs: the positions of its outputs; 0 for an omitted one.
-        labels: their labels.
         plain: true for one output and nothing else to copy.
     """
 

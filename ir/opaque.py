@@ -90,7 +90,6 @@ def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None])
     """Compute a constant again from other sources; None where that fails.
 
     Args:
-        tensor: the constant.
         note: the note of the sources.
         sources: the original constants with the note, and their replacements; recomputed ones are
             added.

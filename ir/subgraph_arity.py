@@ -52,7 +52,6 @@ def body_arity(
     Args:
         op_type: If, Loop, Scan or SequenceMap.
         input_count: the number of inputs of the node.
-        output_count: the number of its outputs.
         opset: the version of the default domain.
         scan_count: its attribute num_scan_inputs.
 

@@ -208,8 +208,6 @@ def without_it(batch: Batch, result: Value, value: Value) -> Value:
     """A result without the row that `with_a_row` appended.
 
     Args:
-        batch: the node.
-        result: an output of the node.
         value: the operand before `with_a_row`.
     """
     if batch.extent.certain:

@@ -245,7 +245,6 @@ class Batch:
         node: the node; its values are those of the body and serve as names only.
         operands: what stands for each input; None where it is left out.
         results: what is known of each output on one iteration.
-        emit: makes the nodes.
         iterations: how many iterations there are, a vector of one int64.
         extent: what is known of the iterations before run time.
         invariant: results that a rule has marked as the same in every iteration.

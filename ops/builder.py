@@ -397,7 +397,6 @@ class Builder:
         Args:
             first, rest: the computed size, and the others.
             numbers: the others, if they are constants.
-            label: the label of the result.
         """
         if numbers is None or 0 not in numbers or min(numbers) < 0:
             return self.once("Concat", [first, rest], label, axis=0)
@@ -436,9 +435,7 @@ class Builder:
         They are an input of ReduceSum from opset 13 on, of the others from 18 on.
 
         Args:
-            op_type: the operator.
             value: the operand.
-            label: the label of the result.
             keepdims: 1 to keep axes of length 1.
             small: true for counts, or sizes of one tensor, which doubles hold.
         """

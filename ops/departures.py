@@ -335,7 +335,6 @@ def of_node(node: Node, types: ElementTypes, opset: int | None = None) -> Depart
     """The row of a node of a graph.
 
     Args:
-        types: the element types of values.
         opset: its opset, if its root has another one already.
     """
     # Most nodes leave here, before any operand is read.

@@ -37,7 +37,6 @@ def flat_of(emit: Builder, counts: Value, most: int | None = None) -> Flat:
     """Emit the owners of rows, of which each iteration has some.
 
     Args:
-        emit: the builder of the nodes.
         counts: the number of rows in each iteration, int64 [iterations]; none if negative.
         most: the largest number; None if known only at run time.
     """
@@ -152,7 +151,6 @@ def blocks(
     """The blocks that a Slice reads along an axis, of any sizes.
 
     Args:
-        batch: the Slice.
         source: what it reads.
         bounds: the start and the end in each iteration, of shape [iterations, 1].
         place: their place among the bounds of the Slice.
@@ -206,12 +204,10 @@ def _read(
     """Read rows from a position in each iteration on.
 
     Args:
-        emit: the builder of the nodes.
         source: the operand, flat or whole.
         flat: the owners of the rows.
         first: the positions.
         axis: the axis, counted from the end.
-        step: the step.
     """
     value, rank = source.value, len(source.fact.dims)
     if source.partial is not None and source.partial.flat is not None:
@@ -331,9 +327,7 @@ def combined(batch: Batch, rows: Value, rank: int, kind: str, flat: Flat, first:
     """Combine the rows of each iteration.
 
     Args:
-        batch: the node.
         rows: the rows, first the reduction of each.
-        rank: the rank of one.
         kind: the reduction of a ScatterElements.
         flat: the owners of the rows.
         first: the number with which an iteration begins.

@@ -67,7 +67,6 @@ def after_iterations(batch: Batch, tuples: Value, rank: int) -> Value:
     """Tuples of indices of all iterations, each after its iteration number.
 
     Args:
-        batch: the node.
         tuples: one along the last axis.
         rank: of the tuples on one iteration.
     """
@@ -281,7 +280,6 @@ def where_short(batch: Batch, axis: int, length: int) -> Short:
     """The effect of fewer elements of a slice along an axis in one iteration.
 
     Args:
-        batch: the Slice.
         axis: the axis on one iteration.
         length: how many elements it has on the others.
     """
@@ -319,7 +317,6 @@ def repeated(batch: Batch, start: Value, steps: Value, axis: int) -> Value:
     """Offsets of the elements from the start in each iteration; 0 for a single one.
 
     Args:
-        batch: the Slice.
         start: where it begins on each iteration, of shape [iterations, 1].
         steps: how far from there the elements are on other iterations.
         axis: the axis on one iteration.
@@ -365,7 +362,6 @@ def distance(batch: Batch, with_limits: bool = False) -> int | None:
     """The number of elements between bounds that move alike; None for other bounds.
 
     Args:
-        batch: the Slice.
         with_limits: true for the number before limits cut some elements.
     """
     reader = _Reader(batch)
@@ -396,11 +392,7 @@ _Limits = tuple[Value, list[tuple[str, Value]]]
 
 
 class _Reader:
-    """Bounds of one Slice, with a symbol for each loop-invariant number.
-
-    Args:
-        batch: the Slice.
-    """
+    """Bounds of one Slice, with a symbol for each loop-invariant number."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch

@@ -111,11 +111,7 @@ class Application(NamedTuple):
 
 
 class ArrayOperand:
-    """An operand of known elements.
-
-    Args:
-        array: the elements.
-    """
+    """An operand of known elements."""
 
     source = None
 
@@ -143,7 +139,6 @@ class ValueOperand:
     """A value of a graph as an operand.
 
     Args:
-        types: the element types of values.
         shape_of: the shapes of values, if the caller infers them.
     """
 

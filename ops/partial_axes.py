@@ -62,7 +62,6 @@ def along_axis(
     """The results of an operator that takes each position of a partial axis by itself.
 
     Args:
-        batch: the node.
         axis_map: the axes of inputs that an axis of the results follows.
         rule: the rule for whole operands.
         risky: the inputs some elements of which make it fail.
@@ -111,7 +110,6 @@ def whole(batch: Batch, repeats: bool) -> Batch:
     """The node with all elements of each input in each iteration; it fails without them.
 
     Args:
-        batch: the node.
         repeats: true if a single element is repeated.
     """
     for index, item in batch.parts().items():
@@ -196,7 +194,6 @@ def resized(batch: Batch, own: int, rule: Callable[[Batch], Sequence[Value]]) ->
     """The result of a Reshape or Expand of the other axes to known sizes.
 
     Args:
-        batch: the node.
         own: the new size that keeps the partial axis.
         rule: the rule for whole operands.
     """
@@ -260,7 +257,6 @@ def filled(batch: Batch, index: int, neutral: float) -> Batch:
     """The node with a number in the place of the other elements of an input.
 
     Args:
-        batch: the node.
         index: the input.
         neutral: a number that does not change the result.
     """
@@ -341,7 +337,6 @@ def window(
     """Positions that a Slice reads in each iteration, some of them past the end.
 
     Args:
-        batch: the Slice.
         data: what it reads, the same on every iteration.
         start: where it begins on each iteration: [iterations, 1].
         end: where it ends, of the same shape; None if that is its start and the steps, and not
@@ -400,7 +395,6 @@ def product_of_parts(batch: Batch, rule: Callable[[Batch], Sequence[Value]]) -> 
     """The product of two operands with zeros beside the elements of their inner axes.
 
     Args:
-        batch: the MatMul.
         rule: the rule for whole operands.
     """
     if batch.keeps_order or batch.require(0).fact.elem_type not in PLAIN_FLOATS:
@@ -463,7 +457,6 @@ def reduced_part(
     """The reduction of an operand along axes among which is its partial one.
 
     Args:
-        batch: the node.
         axes: the axes of one iteration, counted from the front.
         rule: the rule for whole operands.
 
@@ -595,9 +588,7 @@ def _of_rows(
     """The reductions of parts of rows.
 
     Args:
-        batch: the node.
         rows: the rows, loop-invariant.
-        axis: their axis.
         axes: all axes that are reduced.
         join: emits the reductions along the first axis, of rows of a shape.
     """
@@ -636,7 +627,6 @@ def _divided(batch: Batch, total: Value, count: Value, others: int, axes: Collec
     """Divide sums by the number of elements; the mean of nothing is 0, as in onnxruntime.
 
     Args:
-        batch: the node.
         total: the sums.
         count: the number of elements in each iteration, or in this one, a vector of floats.
         others: the number of reduced elements for each of them.
@@ -661,7 +651,6 @@ def _zero_of_nothing(batch: Batch, result: Value, some: Value, axes: Collection[
     the reference compute 0.
 
     Args:
-        batch: the node.
         result: the sum or mean of each iteration.
         some: truth values of shape [iterations], true if there is an element.
         axes: the reduced axes.

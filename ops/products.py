@@ -156,8 +156,6 @@ def _multiplied(batch: Batch, inputs: Sequence[Value | None], lhs: int, rhs: int
     """The product of two inputs as matrices, with the iterations before the batch axes.
 
     Args:
-        batch: the node.
-        inputs: its other inputs.
         lhs: which input is the left operand.
         rhs: which is the right one.
     """

@@ -31,7 +31,6 @@ def type_obstacle(
     The answer continues a sentence that begins with the tensor: "'y' is of type int4, which ...".
 
     Args:
-        op_types: the operators.
         elem_type: that of the tensor; None (or 0) where it is not known.
         opset: the version to write for.
         holder: an operator that the tensor goes through as it is, so that its types are those that

@@ -76,7 +76,6 @@ def window_at(
     """The windows that a Slice reads; None where they do not overlap.
 
     Args:
-        batch: the Slice.
         data: the tensor, the same in every iteration.
         start: where the window begins, by the number of the iteration; never negative.
         size: the number of elements of a window.
@@ -197,11 +196,9 @@ def bounded(
     """Mark loop-invariant rows as cut by the bounds of a Slice.
 
     Args:
-        batch: the Slice.
         data: the rows.
         ends: the start and the end.
         axis: the axis in one iteration.
-        kind: the elements that the bounds leave.
         longest: the length of a window that no limit cuts; None if known only at run time.
     """
     emit, label = batch.emit, batch.label("_bound")
@@ -258,8 +255,6 @@ def inside(batch: Batch, bound: Bound, size: Value, count: Dimension) -> Value:
     """A bound of a Slice as the position from the first element on.
 
     Args:
-        batch: the Slice.
-        bound: the bound.
         size: the size of the axis, an emitted vector.
         count: the same, as known before run time.
     """

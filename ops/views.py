@@ -14,7 +14,6 @@ class SliceView(NamedTuple):
     """A Slice of consecutive elements along one axis.
 
     Attributes:
-        source: the tensor.
         axis: the axis, not negative.
         start: the start as written; None for an unknown one.
         end: the end as written; None for an unknown one.
@@ -97,9 +96,6 @@ class ReduceView(NamedTuple):
 def read_reduction(node: Node, facts: Sequence[Fact]) -> ReduceView | None:
     """The view of a Reduce operator; None for an unknown rank, or axes that are unknown or not
     there.
-
-    Args:
-        facts: the facts of its inputs.
     """
     first, axes = facts[0], listed_numbers(node, facts, "axes", 1)
     if axes is None and node.input(1) is not None:

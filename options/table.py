@@ -25,7 +25,6 @@ class Option(NamedTuple):
         flag: the option of commands; without its dashes, the key in a configuration file.
         help: the documentation of that.
         page: the same in docs/command-line.md, where it says more or has links.
-        commands: the commands that have it.
         metavar: the form of its value on the command line; "" for a switch.
         least: the smallest whole number.
         choices: all values.

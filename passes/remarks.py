@@ -86,7 +86,6 @@ def notion_of(remarks: Iterable[Remark], claim: Equality) -> Equality:
     """The notion of equality that passes keep, with the replacements that they made.
 
     Args:
-        remarks: their remarks.
         claim: the notion that they claim for all models.
     """
     codes = BY_DEFINITION.code, OF_ROWS.code, RAISED.code

@@ -14,7 +14,6 @@ class Slots:
     """Positions of the slots of a Loop, or of a Scan from opset 9 on.
 
     Attributes:
-        node: the Loop or Scan.
         first: position of the first state among the operands, and among the inputs of the body.
         result: position of the first state among the outputs of the body.
         number: the number of states.
@@ -51,8 +50,6 @@ def remove_slots(draft: Draft, node: Node, numbers: Sequence[int]) -> None:
     Readers of a result read a new input; in the body, the initial value takes the place of a state.
 
     Args:
-        draft: the model.
-        node: the Loop or Scan.
         numbers: positions of results, ascending.
     """
     layout, graph, body = slots(node), node.graph, node.body("body")

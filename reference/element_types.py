@@ -45,7 +45,6 @@ class ElementTypes:
         """The type of an output of a Loop's body; None where the model has no such node.
 
         Args:
-            node: the Loop.
             index: the position among the body's outputs.
         """
         types = self._by_node.get(_key(node))

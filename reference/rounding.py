@@ -56,8 +56,6 @@ def function_of(
     """Apply an operator to functions; None if no bound of its error is known.
 
     Args:
-        name: the operator.
-        output: the number of its output.
         run: a function that computes the operator.
         moves: whether the operator moves elements, which rounds nothing.
     """

@@ -35,7 +35,6 @@ class ConstructData:
         place: the place of the node.
         path: its path as in remarks.
         runs: the trip count or branch, or the values that decide it.
-        carried: its loop-carried state.
         read: the scanned inputs, each with the body's input.
         stacked: the scan outputs, each with the body's output.
         captured: the captured values of its bodies.

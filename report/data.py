@@ -42,7 +42,6 @@ class Side:
 
     Attributes:
         model: its graphs.
-        constructs: its control flow.
         more_constructs: the number of constructs without a description.
     """
 

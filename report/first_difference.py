@@ -122,9 +122,7 @@ class _Search:
     """A search for the first pair of values that differ.
 
     Args:
-        worker: the runtime.
         sources: both models.
-        feeds: the input.
     """
 
     def __init__(self, worker: Worker, sources: Sequence[Source], feeds: Feeds) -> None:

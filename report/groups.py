@@ -63,7 +63,6 @@ def groupings(
 
     Args:
         before: the original, where the model is its rewrite.
-        origins: the origins of its nodes.
     """
     paths = None if before is None else _OriginPaths(before)
     result = []

@@ -14,7 +14,6 @@ class Matching:
     Args:
         before: the model of the first graph.
         after: the model of the second one.
-        graphs: the numbers of the graphs.
 
     Attributes:
         before_of: the node of the first graph for each matched node of the second one.

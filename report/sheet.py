@@ -173,7 +173,6 @@ def sheet_place(
     """Choose the file of a sheet, without writing.
 
     Args:
-        path: the path of the file.
         keys: the keys of the columns, by which CSV of an earlier sheet is known.
         others: files that must stay.
         force: overwrite also another file.

@@ -39,7 +39,6 @@ def attributes_of(op: Operator, most: int = MOST_WHOLE) -> tuple[tuple[str, str]
     A truncated text ends with a fingerprint, so that different values have different texts.
 
     Args:
-        op: the operator.
         most: the most characters of a text.
     """
     return tuple(
@@ -116,7 +115,6 @@ def parameters_of(op: Operator, opsets: Mapping[str, int]) -> tuple[str, ...]:
     """The names of an operator's inputs in its specification; none for unknown operators.
 
     Args:
-        op: the operator.
         opsets: the version of each domain.
     """
     domain = normal_domain(op.domain)

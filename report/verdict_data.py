@@ -75,7 +75,6 @@ class VerdictData:
             verified".
         reason: the reason in one sentence.
         ran: the runtime and the number of samples.
-        outputs: each output.
         notes: the limits of the verification.
         seconds: time spent.
         proof: the proof, where one was tried.
@@ -104,7 +103,6 @@ class VerdictData:
 
         Args:
             mismatch: the error that names the pass at fault.
-            difference: the first values that differ.
         """
         proof = verdict.proof
         where = ", ".join(verdict.runtimes)

@@ -65,7 +65,6 @@ class Worker:
     """One runtime in a persistent child process, which is started anew after a crash.
 
     Args:
-        runtime: which runtime.
         timeout: seconds for loading one model, and for running it once.
     """
 

@@ -30,7 +30,6 @@ class NodeForm(NamedTuple):
         like: all but the elements of float constants.
         exact: all.
         tensors: the constants among the values that the node reads, each value once.
-        reads: these values.
         results: the outputs that others read.
     """
 
@@ -74,7 +73,6 @@ class Forms:
 
     Args:
         within: the operators that the model helps to replace, and the labels of ways.
-        types: the types of its values.
         constants: the constants among its values.
     """
 
@@ -249,7 +247,6 @@ class BodyTemplate:
 
         Args:
             form: the form of the node, equal to that of the first one.
-            types: the types of the values of its model.
 
         Returns:
             False where a constant cannot be computed, so that nothing was done.

@@ -56,9 +56,7 @@ class IndexReading:
 
     Args:
         nodes: tests whether a node is read.
-        inference: the facts.
         sums: the sums of values that are known before.
-        names: the names of axes.
     """
 
     def __init__(

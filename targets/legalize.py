@@ -68,7 +68,6 @@ class Legalized(NamedTuple):
     """Result of a legalization.
 
     Attributes:
-        replaced: the replacements.
         unsupported: the other unsupported nodes with reasons.
         facts: outputs of the model whose facts inference would find as they were before.
     """
@@ -79,11 +78,7 @@ class Legalized(NamedTuple):
 
 
 def legalize(model: Model, target: Target, budget: Budget) -> Legalized:
-    """Replace unsupported nodes in place, where the target supports all replacements.
-
-    Args:
-        budget: limit of added nodes.
-    """
+    """Replace unsupported nodes in place, where the target supports all replacements."""
     # A client that reads no functions may still support every node in them.
     if model.functions and not target.functions:
         _inline_functions(model, budget)
@@ -139,7 +134,6 @@ class _Legalizer:
 
     Args:
         model: the model, changed in place.
-        budget: limit of added nodes.
         within: the operators that this model replaces and the labels of ways, outermost first.
         templates: the bodies for nodes by form, or the reasons why there are none, shared by all
             models of one replacement.

@@ -54,13 +54,10 @@ class _Match(NamedTuple):
     It is s' = decay s + key rate (value - key decay s) and y = query s'.
 
     Attributes:
-        layout: the names of the axes.
         factors: the factors by name, without those that are absent.
         corrects: the state is corrected, by the value that the key finds.
         scale: the factor of the result.
         root: the result.
-        result: its axes.
-        state: the axes of the state.
     """
 
     layout: _Layout
@@ -99,8 +96,6 @@ class _Reading:
     """Reading of one scan.
 
     Args:
-        view: the scan.
-        inference: the facts.
         outside: the operators that are read around it.
     """
 

@@ -18,7 +18,6 @@ def default_in_prose(
 
     Args:
         name: the attribute.
-        types: the types of its values.
 
     Returns:
         the value; None where the attribute has no such default, or its length is not known.

@@ -26,7 +26,6 @@ def raise_operators(model: Model, pass_name: str, context: PassContext, target: 
     Args:
         model: the model, changed in place.
         pass_name: the pass that its remarks name.
-        context: the context of the pass.
         target: the runtime.
     """
 

@@ -33,7 +33,6 @@ def expansions(
         node: the node in its model.
         target: the target, which lacks it.
         types: the types of that model's values.
-        budget: limit of added nodes.
         folder: computes weights, once for all nodes that share them.
     """
     apart = functools.partial(_apart, budget, folder)

@@ -14,7 +14,6 @@ class NodeReplacement(NamedTuple):
     """A node that others replaced.
 
     Attributes:
-        op_type: its operator.
         path: its place.
         what: a summary of the nodes that replaced it.
     """

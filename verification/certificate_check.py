@@ -77,7 +77,6 @@ def check_certificate(
     """Check that the certificate of a file proves two models equal.
 
     Args:
-        certificate: the file.
         before, after: the original and the rewrite.
         base_dir: the folder of the external data of models given in memory.
 

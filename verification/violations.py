@@ -34,8 +34,6 @@ class Violation(NamedTuple):
     """An input that violates an assumption.
 
     Attributes:
-        claim: the assumption.
-        feeds: the input.
         steering: the names of the inputs that decide control flow, which are shown first.
     """
 
@@ -53,9 +51,7 @@ class Search:
     """Search for inputs that violate assumptions.
 
     Args:
-        original: the model.
         guarded: a copy with its inputs bound and a guard for each claim, named by `MARK`.
-        claims: the assumptions.
         options: those of a verification, with the shapes of samples.
         bound: the values of the inputs that the copy no longer has.
         base_dir: the folder of the external data of models in memory.

@@ -30,7 +30,6 @@ class ChosenAxes:
         other_count: the number of axes that are not chosen.
 
     Args:
-        draft: the node.
         of_output: count axes of the output, which has them in addition, and not of input 0.
     """
 

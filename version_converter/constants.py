@@ -26,7 +26,6 @@ class Constants:
 
     Args:
         types: the source of static shapes and of the nodes' versions.
-        folder: computes nodes.
     """
 
     def __init__(self, types: Types, folder: Folder) -> None:

@@ -31,7 +31,6 @@ class _Side(NamedTuple):
     """One axis of the image.
 
     Attributes:
-        axis: its number.
         length: its static length, or None.
         value: its length from run time.
     """

@@ -27,7 +27,6 @@ def counted_loop(
 
     Args:
         draft: the place of the Loop.
-        starts: the initial states.
         types: the types of the states.
         iterate: builds the body; returns the states, then the elements of the scan outputs.
         collected: the types of the elements of the scan outputs.

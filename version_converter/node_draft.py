@@ -44,7 +44,6 @@ class NodeDraft:
     node. What `required_...` asks for and does not know is a refusal.
 
     Attributes:
-        node: the node as it is.
         source: its opset version.
         target: the next one, up or down.
         final: the one that the model is converted to.

@@ -27,7 +27,6 @@ class Axis(NamedTuple):
     """An axis that changes its length or its pixels.
 
     Attributes:
-        axis: its number.
         before: its length.
         after: its length in the output.
         scale: the divisor of positions.

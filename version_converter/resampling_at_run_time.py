@@ -22,7 +22,6 @@ class _Axis(NamedTuple):
     """An axis that changes its length, with floats of rank 1.
 
     Attributes:
-        axis: its number.
         before: its length.
         after: its length in the output.
         scale: the divisor of positions.

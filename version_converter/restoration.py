@@ -45,7 +45,6 @@ class Sample(NamedTuple):
     """Sample of an operator, for the longer form.
 
     Attributes:
-        op_type: the operator.
         path: two nodes of the form, one after the other, the first of a rare operator.
         inputs: the number of inputs that are no constants.
         elem_types: element types of the inputs.

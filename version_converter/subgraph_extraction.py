@@ -23,7 +23,6 @@ class Gap:
 
     Args:
         nodes: the nodes, in order, with all nodes between two of them.
-        types: the types of the values.
         reads: the values from outside that the nodes read.
         results: the values of the nodes that others read.
     """
@@ -116,7 +115,6 @@ class Cut(Gap):
 
     Args:
         model: the model; it is not changed before `put_in_place`.
-        graph: the graph that the nodes are in.
         nodes: the nodes, in order; what lies between two of them is among them.
         types: the types of the model's values.
         constants: their constants before run time.

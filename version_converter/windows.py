@@ -30,7 +30,6 @@ class Window(NamedTuple):
         start: the padding at the start.
         end: the padding at the end, so that all windows end inside.
         more: the part of that padding that is due to `ceil_mode`.
-        windows: their number.
     """
 
     length: int

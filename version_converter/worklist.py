@@ -41,7 +41,6 @@ class Worklist:
     skip all others. New nodes enter when a step ends.
 
     Args:
-        root: the model or function.
         target: the version to convert to.
         model: the model, whose functions a node of the default domain may call, too.
         types: the types; the engine renews them.

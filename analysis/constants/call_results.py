@@ -32,7 +32,6 @@ class CallResults:
     """Evaluator of calls.
 
     Args:
-        folder: computes the nodes.
         inference: returns facts about sizes, on demand.
         memory: results for functions that do not change.
 
@@ -146,8 +145,6 @@ class _Call:
     """The evaluation of one call.
 
     Args:
-        results: the evaluator.
-        call: the node.
         function: the function with the call's attributes.
         known: the elements of arguments.
         around: returns facts about sizes around the call.

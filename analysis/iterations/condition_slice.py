@@ -20,8 +20,6 @@ class ConditionSlice:
     """The backward slice of a body's condition, and its values in each iteration.
 
     Args:
-        loop: the node.
-        folder: computes the nodes.
         target: the truth value of the body to slice; its condition by default.
 
     Attributes:

@@ -37,9 +37,6 @@ def constructs_in_doubt(model: Model, inference: ShapeInference) -> dict[Node, R
 
     Where these sizes are certain, the bodies declare them from now on.
 
-    Args:
-        inference: facts about its values.
-
     Returns:
         The obstacle of each.
     """

@@ -23,11 +23,6 @@ def uncertain_output(scan: Node, model: Model, inference: ShapeInference) -> Val
     values; what is not inferred is 0. A rewrite of the body may let more be inferred, so sizes are
     certain only if all of them are inferred. Names of sizes speak of the body alone.
 
-    Args:
-        scan: the node.
-        model: the model of the node.
-        inference: facts about its values.
-
     Returns:
         The output of the body; None if all are certain.
     """

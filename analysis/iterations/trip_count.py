@@ -61,7 +61,6 @@ def trip_count(
     """The number of iterations of a Loop.
 
     Args:
-        loop: the node.
         folder: computes nodes of the condition.
         limit: the limit of evaluated iterations.
         absent_cond: the meaning of an absent initial condition.

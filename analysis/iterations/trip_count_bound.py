@@ -36,7 +36,6 @@ def maximum(loop: Node, folder: Folder, limit: int, absent_cond: AbsentCond = "k
     """Bound the trip count of a Loop.
 
     Args:
-        loop: the node.
         folder: computes parts of the condition.
         limit: the limit of evaluated iterations.
         absent_cond: the meaning of an absent initial condition.

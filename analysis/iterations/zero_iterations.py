@@ -19,8 +19,6 @@ class ScanElements:
     """The elements of one Loop's scan outputs at zero iterations.
 
     Args:
-        loop: the node.
-        model: the model of the node.
         inference: facts about its values; new ones by default.
     """
 
@@ -117,8 +115,6 @@ def declare_elements(loop: Node, model: Model, inference: ShapeInference | None 
     the sizes. Those of a Scan need no declaration if they are certain.
 
     Args:
-        loop: the Loop or Scan.
-        model: the model of the node.
         inference: facts about its values; new ones by default.
 
     Returns:
@@ -157,9 +153,6 @@ class ElementsOfBodies:
     """Guard of the sizes of scan outputs, while nodes in bodies are replaced.
 
     A runtime infers these sizes from the constants of the body, where a Loop makes no iteration.
-
-    Args:
-        inference: facts about its values.
 
     Attributes:
         doubts: the obstacle of each Loop that was asked about; empty if there is none.

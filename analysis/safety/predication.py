@@ -27,7 +27,6 @@ class Iteration:
     Attributes:
         certain: the Loop always makes it.
         goes_on: the next iteration follows.
-        condition: the shape of its condition.
         elem_types: the element types of its loop-carried values.
     """
 
@@ -41,7 +40,6 @@ def predict(speculation: Speculation, loop: Node, most: int) -> list[Iteration]:
     """The iterations that a Loop may make, to unroll.
 
     Args:
-        speculation: runs the body on facts.
         loop: a Loop with a maximum of at least one iteration.
         most: the maximum.
 

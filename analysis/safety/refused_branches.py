@@ -22,10 +22,6 @@ def refused_branch(node: Node, inference: ShapeInference) -> tuple[str, Node] | 
     """The branch in which, or whose results, a node certainly refuses, and that node.
 
     None if there is none, or if both are refused.
-
-    Args:
-        node: an If.
-        inference: facts about values.
     """
     graph, bodies = node.graph, [node.body(name) for name in BRANCHES]
     # A known condition decides by itself, also where all fails after it.

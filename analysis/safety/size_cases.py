@@ -39,7 +39,6 @@ def size_cases(
 
     Args:
         conditions: tensors of one element, each with its truth value.
-        inference: facts about values.
     """
     reader, cases = _Reader(inference), [NO_CASE]
     for condition, holds in conditions:

@@ -97,7 +97,6 @@ class Speculation:
         It may fail where the original runs it, and so has to be safe in the other cases only.
 
         Args:
-            node: the If.
             branch: the name of the branch.
 
         Raises:
@@ -183,7 +182,6 @@ class Speculation:
 
         Args:
             node: the node; it stays unchanged.
-            inputs: facts about its inputs.
             certain: the original runs it too, so that it may fail.
 
         Raises:

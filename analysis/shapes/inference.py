@@ -305,7 +305,6 @@ class ShapeInference:
         """The graph that an operator outside of ONNX stands for; None where it has no definition.
 
         Args:
-            inputs: the facts of its inputs.
             outputs: its outputs, None for an absent one; by default its own.
             by_facts: let no elements of constants decide it but those that facts hold.
 

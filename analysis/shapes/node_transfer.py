@@ -32,7 +32,6 @@ class NodeFacts:
     Args:
         symbols: the symbols of the facts.
         onnx_facts: onnx's own inference.
-        memory: results for nodes.
     """
 
     def __init__(

@@ -11,7 +11,6 @@ def runs_certainly(node: Node, facts: Callable[[Value], Known]) -> bool:
     """Test whether there is a first iteration for any feeds.
 
     Args:
-        node: a Loop or Scan.
         facts: returns facts about a value around it.
     """
     if node.is_op("Loop"):

@@ -87,7 +87,6 @@ class OnnxFacts:
         model: the model of the nodes.
         symbols: the symbols of the facts.
         version_of: returns the opset version of a node.
-        memory: results for nodes.
 
     Attributes:
         times: the number of queries for shapes.

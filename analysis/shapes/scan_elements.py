@@ -33,8 +33,6 @@ class InferredElements:
     """The elements of a Loop's scan outputs, as runtimes infer them before any iteration.
 
     Args:
-        loop: the node.
-        model: the model of the node.
         inference: facts about the values that its body captures.
     """
 

@@ -42,7 +42,6 @@ class _Parts:
 
     Attributes:
         batch: the number of leading batch axes: one below opset 9.
-        initial: the initial states.
         scanned: the scanned inputs.
         in_axes: their axes without the batch.
     """

@@ -48,9 +48,7 @@ class GraphChecker:
     """Checker of the graphs of the model itself or of one function.
 
     Args:
-        forms: the forms of operators in the opset.
         calls: collects calls of the model's functions.
-        types: the cache of valid types.
         place: the outermost graph.
         root: the function of the graphs; None for the model.
     """

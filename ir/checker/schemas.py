@@ -34,7 +34,6 @@ class SchemaForm:
     """The constraints of an operator on its nodes in one opset.
 
     Attributes:
-        op_type: the operator.
         version: the opset.
         inputs: the minimum and maximum number of inputs.
         outputs: the minimum and maximum number of outputs.

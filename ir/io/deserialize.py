@@ -96,7 +96,6 @@ class FlatModel(NamedTuple):
         kinds: the operators of its nodes, by `Operator.qualname`.
         computes_constants: true if a node reads constants alone.
         holds_unread: true if nothing reads an output of a node, or an initializer.
-        rows: the nodes.
     """
 
     kinds: frozenset[str]
@@ -136,7 +135,6 @@ class PlainNodes:
         proto: the message; it must not change as long as the nodes are used.
 
     Attributes:
-        proto: the message.
         frame: the checks of the rest of the message.
         operators: the operators of the nodes.
         rows: the nodes.
@@ -192,7 +190,6 @@ def deserialize(
     """Read a model from a message. It shares tensors and attributes with the message.
 
     Args:
-        proto: the message.
         base_dir: the folder of its external data.
         plain: the plain nodes of the message, if the caller has read them.
 
@@ -256,7 +253,6 @@ class _Reader:
     """Reader that fills graphs from messages.
 
     Args:
-        model: the model of the graphs.
         base_dir: its folder.
         checker: checks top-level nodes just before their reading; None for checked ones.
         plain: nodes at the beginning of the main graph that have been read.

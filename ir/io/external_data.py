@@ -160,7 +160,6 @@ class DataFile:
     """A data file during its writing.
 
     Args:
-        stream: the file.
         name: its name in the message.
         elements_of: returns the raw elements of a tensor that is not external.
     """

@@ -28,7 +28,6 @@ def narrowed(
     Tile of a row, ConstantOfShape, Expand: it is the same, whichever nodes compute the constant.
 
     Args:
-        graph: the graph of the node.
         node: a node with constant operands.
         results: the values of its outputs.
         infer: returns facts of the other operands of the readers; most constants need none.

@@ -125,7 +125,6 @@ class Regions:
     """Search for operators between movements of one graph.
 
     Args:
-        inference: the facts.
         source_of: function of a value that returns what it moves; None for no moved value.
         rounds: true if products of rows may round differently elsewhere.
         perm: the axes of the last movement, a Transpose; None for a reshape.

@@ -97,9 +97,6 @@ def _is_followed(node: Node, followed: set[Value]) -> bool:
 class _Folding:
     """Folding under way.
 
-    Args:
-        inference: facts about its values.
-
     Attributes:
         followed: values with symbolic elements, and constants.
         elements: guard of the scan outputs of Loops in which values are decided.

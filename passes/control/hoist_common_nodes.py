@@ -57,12 +57,7 @@ class HoistCommonNodes(SitePass):
 
 
 class _Common:
-    """The nodes that both branches of an If compute.
-
-    Args:
-        node: the If.
-        keys: the keys of nodes.
-    """
+    """The nodes that both branches of an If compute."""
 
     def __init__(self, node: Node, keys: NodeKeys) -> None:
         self._keys = keys

@@ -83,7 +83,6 @@ def run_units(model: Model, inference: ShapeInference | None = None, rows: int =
     """The number of each item of a run of a model; functions count at their calls.
 
     Args:
-        inference: the facts about its values.
         rows: the run-time number of iterations and rows.
     """
     return _Runs(model, inference or ShapeInference(model), rows).total()
@@ -108,7 +107,6 @@ class _Runs:
     """Counts of what a run of a model calls.
 
     Args:
-        inference: the facts about its values.
         rows: the run-time number of iterations and rows.
     """
 

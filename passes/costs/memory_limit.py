@@ -34,7 +34,6 @@ class FormMemory:
         """The memory of a model, without products of unnamed sizes, which may be small.
 
         Args:
-            inference: the facts about its values.
             block: the bytes of a block of iterations.
         """
         loops = [node for graph in model.graphs() for node in graph.nodes_of("Loop")]
@@ -87,7 +86,6 @@ class MemoryLimit:
         """The limit for the forms of a model.
 
         Args:
-            inference: the facts about its values.
             most: the limit where sizes are known, if the model itself takes less; 0 for none.
             block: the bytes of a block of iterations.
         """

@@ -70,7 +70,6 @@ class CostTable:
         """Test whether GRU, LSTM or RNN is as fast as an equivalent Scan.
 
         Args:
-            op_type: the operator.
             activations: the activations of one direction.
             numbers: the size of a state, batch times hidden size; None if unknown.
         """

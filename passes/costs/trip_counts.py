@@ -25,7 +25,6 @@ class TripCounts:
     """The trip counts of the loops of one model.
 
     Args:
-        inference: the facts about its values.
         rows: the number of iterations and first axes that are known only at run time; other axes
             are usual.
     """

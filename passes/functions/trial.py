@@ -227,7 +227,6 @@ class _InnerRemarks:
     """The remarks on control flow in the simplified functions.
 
     Args:
-        calls: the functions.
         remarks: the remarks of the passes that simplified them.
     """
 

@@ -27,16 +27,11 @@ class Feeding(Iterations):
     The complete graph replaces the Loop or Scan.
 
     Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
         memory: the limits of batched values; the default ones if None.
         exact: true if floats must be added and multiplied in the order of the loop.
 
     Attributes:
-        exact: the same.
-        memory: the limits of batched values.
         model, graph: the scratch model, and its graph.
-        emit: the builder of its nodes.
         iterations: the trip count, int64 of shape [1].
         reversals: the values with a reversed first axis, both ways.
         outside: the graph's inputs for outside values.

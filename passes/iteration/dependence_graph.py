@@ -51,12 +51,9 @@ class DependenceGraph:
     A state depends on its next value, unless it is independent of the body, like a counter.
 
     Args:
-        loop_view: the Loop or Scan.
-        writes: the accumulators.
         independent: the states whose values do not depend on the body.
 
     Attributes:
-        writes: the accumulators.
         roots: the direct producers of outputs.
         readers: the vertices that read each vertex.
         sources: the vertices that each vertex reads.

@@ -23,10 +23,6 @@ _MOST_NESTED = 4
 class Iterations:
     """The trip count of a Loop or Scan, with symbols for sizes.
 
-    Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
-
     Attributes:
         number: the symbol of the iteration number; what holds for it holds in each iteration.
     """
@@ -152,7 +148,6 @@ class ZeroIterationSizes:
 
     Args:
         loop_view: the Loop, Scan or SequenceMap.
-        inference: the facts of the model's values.
     """
 
     def __init__(self, loop_view: LoopView, inference: ShapeInference) -> None:
@@ -213,10 +208,6 @@ class MemoryBounds:
 
 class IterationMemory:
     """The check of a loop's batched values against limits.
-
-    Args:
-        inference: the facts of the model's values.
-        bounds: the limits.
 
     Attributes:
         refused: true after a value over `row_bytes` with an unknown trip count.

@@ -88,7 +88,6 @@ class LoopView:
 
     Attributes:
         node: the Loop, Scan or SequenceMap.
-        states: the loop-carried states.
         maximum: the maximum trip count of a Loop; None for the others.
         start: the initial condition of a Loop; None if it is true.
         iteration: the body's iteration number; None but for a Loop.
@@ -203,7 +202,6 @@ class ScanLayout:
     """The operands and attributes of a Scan (operator specification, Scan 8 and Scan 9).
 
     Attributes:
-        node: the Scan.
         sequence_lens: the length of each row, of shape [batch]; None when absent, and from 9 on.
         states: the initial states; [batch, ...] in version 8.
         scan_inputs: the scan inputs; [batch, length, ...] in version 8.

@@ -54,7 +54,6 @@ class ElementRead:
 
     Attributes:
         node: a Gather or Slice.
-        selection: the elements of all iterations.
         keeps_axis: true if the axis stays, with a size of 1.
         checked: true if it fails without such an element.
     """
@@ -187,13 +186,10 @@ class Places:
     """The places that integers of a body name.
 
     Args:
-        iterations: the iterations of the Loop or Scan.
         certain: true if there is a first iteration for all inputs.
 
     Attributes:
-        inference: the facts of the model's values.
         extent: the facts of the iterations.
-        certain: the same.
     """
 
     def __init__(self, iterations: Iterations, certain: bool) -> None:
@@ -409,7 +405,6 @@ def certain_sizes(
     """Yield the Slices of a body whose elements are there in each iteration.
 
     Args:
-        places: the places of the body.
         own: a state of fixed length, which counts as its initial value.
         axis: the axis of its rows.
 

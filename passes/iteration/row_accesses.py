@@ -100,11 +100,7 @@ class Load:
 
 
 class RowAccesses:
-    """The reader of the rows that a Loop writes and reads.
-
-    Args:
-        places: the places of its body.
-    """
+    """The reader of the rows that a Loop writes and reads."""
 
     def __init__(self, loop_view: LoopView, places: Places) -> None:
         self._loop_view = loop_view

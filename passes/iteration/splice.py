@@ -78,7 +78,6 @@ def propagate_facts(feeding: Feeding, results: Sequence[Value | None]) -> dict[V
     """Propagate facts that a body declares to the replaced outputs of its loop.
 
     Args:
-        feeding: the inputs of the loop.
         results: the replacements of its outputs.
 
     Returns:
@@ -175,9 +174,6 @@ def emit_choice(
     """Emit an If for the outputs of a node, and return them; None for those that nothing reads.
 
     Args:
-        graph: the graph of the node.
-        node: the node.
-        inference: the facts of its outputs.
         names: the names of the branches.
         condition: emits the condition.
         branches: emit the outputs in a branch.
@@ -201,9 +197,6 @@ class TripCountGuard:
     """An If around what may only run where a Loop has an iteration.
 
     Its other branch has the outputs of the Loop without iterations.
-
-    Args:
-        inference: the facts of the model's values.
 
     Raises:
         Obstacle: a scan output whose sizes without iterations are in doubt.

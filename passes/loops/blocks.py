@@ -79,8 +79,6 @@ class Carried(NamedTuple):
         """The states of a loop that blocks carry.
 
         Args:
-            loop_view: the Loop or Scan.
-            inference: the facts of the model's values.
             exact: keep the order of additions of floats.
         """
         graph = DependenceGraph(loop_view, [], [])
@@ -96,10 +94,7 @@ class BlockFeeding(Feeding):
     """Arguments of a body for a block of iterations, in a new Loop.
 
     Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
-        carried: the states.
         shorter: true for a last block without repeated iterations, which it always is with states.
         exact: keep the order of additions of floats.
 
@@ -397,8 +392,6 @@ class BlockLoop:
     """A Loop over blocks of iterations, in a scratch graph.
 
     Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
         block_bytes: the size limit of a block's largest value.
         exact: keep the order of additions of floats.
         residual: allow a residual loop in the body.
@@ -555,7 +548,6 @@ def find_sums(
 
     Args:
         body: the graph of an iteration.
-        inference: the facts of the model's values.
         exact: keep the order of additions of floats.
     """
     for state in states:

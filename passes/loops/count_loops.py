@@ -69,7 +69,6 @@ class ExitPlan(NamedTuple):
     """The ends of a Loop.
 
     Attributes:
-        reader: the reader of its conditions.
         exits: the counters with their bounds.
         flags: loop-invariant truth values outside the body, each with true if the initial
             condition includes it.

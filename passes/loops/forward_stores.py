@@ -91,7 +91,6 @@ class _Read:
     """A read of a state that need not read it.
 
     Attributes:
-        load: the node.
         position: the row of the store that it reads, by the order of these.
         steps: the number of iterations since that was written; 0 for a row of the initial state.
     """
@@ -111,11 +110,7 @@ class _Forwarding:
 
 
 class _Buffers:
-    """The states that a Loop writes by rows, and reads by rows.
-
-    Args:
-        places: the places of its body.
-    """
+    """The states that a Loop writes by rows, and reads by rows."""
 
     def __init__(self, loop_view: LoopView, places: Places) -> None:
         self._loop_view, self._places = loop_view, places
@@ -171,11 +166,6 @@ class _Buffers:
 
 class _Writer:
     """The writer of a body in which no node reads a state by rows.
-
-    Args:
-        graph: the graph of the Loop.
-        forwarding: the reads.
-        places: the places of its body.
 
     New states have the axis of the rows where all reads of them do.
     """

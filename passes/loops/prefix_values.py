@@ -43,7 +43,6 @@ class GrowingState:
     """A state to which each iteration appends rows.
 
     Attributes:
-        node: the Concat.
         row: the appended rows.
         axis: their axis, not negative.
         start: the number of rows before the loop.

@@ -66,7 +66,6 @@ class _Plan:
     """A Scan that can become a Loop.
 
     Attributes:
-        loop_view: the Scan.
         length: its trip count; None if unknown.
         elements: the fact of an element of each scan output.
         sizes: for each scan output, the sizes of an element that a Loop without iterations would

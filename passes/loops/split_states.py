@@ -44,7 +44,6 @@ class _Joined:
 
     Args:
         join: the Concat of the parts.
-        inference: the facts of the body.
     """
 
     def __init__(self, state: State, join: Node, inference: ShapeInference) -> None:

@@ -98,12 +98,7 @@ class StoreRows(SitePass):
 
 
 class _Stores:
-    """The stores of rows in one loop.
-
-    Args:
-        loop_view: the Loop or Scan.
-        places: the places of its body.
-    """
+    """The stores of rows in one loop."""
 
     def __init__(self, loop_view: LoopView, places: Places) -> None:
         self._loop_view = loop_view
@@ -311,12 +306,7 @@ def _is_end(bound: Dimension | None, size: Dimension) -> bool:
 
 
 def slice_writes(loop_view: LoopView, places: Places) -> list[str]:
-    """Write rows between slices, and return the names of their buffers.
-
-    Args:
-        loop_view: the Loop or Scan.
-        places: the places of its body.
-    """
+    """Write rows between slices, and return the names of their buffers."""
     body, names = loop_view.body, list[str]()
     if not any(body.nodes_of("Where", "Split")):
         return names
@@ -498,10 +488,8 @@ class _Layout:
     """A state in another layout.
 
     Args:
-        loop_view: the Loop or Scan.
         position: the state, by the order of these.
         perm: the axes of the state in their new order.
-        inference: the facts of the model's values.
     """
 
     def __init__(

@@ -44,7 +44,6 @@ class Exit(NamedTuple):
     """An exit of a Loop.
 
     Attributes:
-        comparison: the counter and its bound.
         before: true if the initial condition makes the same comparison on the start.
         wide: true for a counter of 64 bits.
     """

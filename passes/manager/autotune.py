@@ -178,8 +178,6 @@ class _Choice:
     """The choice among the forms of a model.
 
     Args:
-        inference: the facts of the model.
-        table: the costs.
         goal: the limit of load time, and the order of the forms.
         most_bytes: the limit of memory where sizes are known.
 
@@ -343,8 +341,6 @@ class _Cost:
     """Predicted cost of a model, in microseconds.
 
     Args:
-        inference: the facts of the model.
-        table: the costs.
         is_open: true if few and many iterations count; None if the loops of the model decide that.
     """
 

@@ -119,7 +119,6 @@ def settle(task: Task[T], result: T, vetoes: Vetoes) -> tuple[T, Verdict]:
     """Compare a result, and undo what is refuted or not proved; return what stays, and its verdict.
 
     Args:
-        task: the rewrite.
         vetoes: those under which the passes ran.
 
     Raises:

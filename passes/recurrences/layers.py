@@ -21,7 +21,6 @@ class Layer:
     """The operands and attributes of a node.
 
     Attributes:
-        node: the node.
         elem_type: the element type of all operands but the lengths.
         backward: for each direction, true if it runs from the last element to the first.
         functions: the activations of each direction.

@@ -74,7 +74,6 @@ class Weights:
     Attributes:
         emit: the builder of nodes for run-time weights.
         same: the outside value of a loop-invariant value of the body.
-        dtype: the element type.
     """
 
     emit: Builder

@@ -68,7 +68,6 @@ class OneOperator:
     """The associative operation of an operator on rows of one value.
 
     Attributes:
-        op: the operator.
         compares: true for the Max or Min of integers by a comparison, before opset 12.
     """
 

@@ -52,7 +52,6 @@ class _Stack:
     Attributes:
         result: what the Concat makes.
         tensors: the tensors without the axis.
-        inference: the facts.
     """
 
     graph: Graph

@@ -79,11 +79,7 @@ class _Parts(NamedTuple):
 
 
 class _Hoisting:
-    """Hoisting in one graph.
-
-    Args:
-        inference: the facts.
-    """
+    """Hoisting in one graph."""
 
     def __init__(self, graph: Graph, inference: ShapeInference) -> None:
         self._graph = graph

@@ -71,11 +71,7 @@ class _Cuts(NamedTuple):
 
 
 class _Cutting:
-    """The slices of one graph.
-
-    Args:
-        inference: the facts.
-    """
+    """The slices of one graph."""
 
     def __init__(self, graph: Graph, inference: ShapeInference) -> None:
         self._graph = graph

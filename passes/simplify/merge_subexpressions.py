@@ -47,12 +47,7 @@ class MergeSubexpressions(Pass):
 
 
 class _Merging:
-    """Merging in one model or function.
-
-    Args:
-        root: the model or function.
-        memory: the keys of constants and operators.
-    """
+    """Merging in one model or function."""
 
     def __init__(self, root: Model | Function, model: Model, memory: KeyMemory) -> None:
         self._keys = NodeKeys(root, model.functions, memory)

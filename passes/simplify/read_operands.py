@@ -70,11 +70,7 @@ class Part(NamedTuple):
 
 
 class Parts:
-    """The parts of values in one graph.
-
-    Args:
-        inference: the facts.
-    """
+    """The parts of values in one graph."""
 
     def __init__(self, inference: ShapeInference) -> None:
         self.inference = inference
@@ -138,11 +134,7 @@ class Parts:
 
 
 class _Reading:
-    """The parts of Concats in one graph.
-
-    Args:
-        inference: the facts.
-    """
+    """The parts of Concats in one graph."""
 
     def __init__(self, graph: Graph, inference: ShapeInference) -> None:
         self._graph = graph

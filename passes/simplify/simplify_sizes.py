@@ -60,7 +60,6 @@ class _Sizes:
     """The sizes of one model.
 
     Args:
-        inference: the facts.
         elements: guard of the scan outputs of Loops.
 
     Attributes:
@@ -170,11 +169,7 @@ class _Part(NamedTuple):
 
 
 class _Shapes:
-    """The shapes of the values of one graph.
-
-    Args:
-        inference: the facts.
-    """
+    """The shapes of the values of one graph."""
 
     def __init__(self, graph: Graph, inference: ShapeInference) -> None:
         self._graph = graph

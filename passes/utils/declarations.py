@@ -114,7 +114,6 @@ def complete_outputs(model: Model, inference: ShapeInference, *, names: bool = F
     OpenCV 5.0 refuses an output without a shape, and compilers of static shapes one of open size.
 
     Args:
-        inference: facts about its values.
         names: replace names of sizes, too; by default those of the caller stay.
     """
     infos = []

@@ -134,7 +134,6 @@ def require_stackable(graph: Graph, loop: Node, iterations: int, also: Sequence[
     """Raise the obstacle to stacking a scan output's rows.
 
     Args:
-        graph: the graph of the Loop.
         iterations: the number of rows, at least one.
         also: further operators on the stacked rows.
     """

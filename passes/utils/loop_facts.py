@@ -23,8 +23,6 @@ def settled_outputs(inference: ShapeInference, loop: Node, iterations: int) -> d
     Facts inside bodies and functions hold for one iteration or call only, so there are none.
 
     Args:
-        inference: the inference on the model.
-        loop: the node.
         iterations: its trip count.
     """
     if iterations < _MANY or loop.graph is not inference.model.graph:

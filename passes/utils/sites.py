@@ -67,9 +67,6 @@ class SitePass(Pass):
 class Visits:
     """One run of a pass over the sites of a model.
 
-    Args:
-        context: the context of the pass.
-
     Attributes:
         later: sites to visit once more after all others, if they are still there.
         revisits: true to visit all sites once more, since there are new ones.
@@ -151,14 +148,8 @@ class Visits:
 class Site:
     """A construct that a pass visits.
 
-    Args:
-        graph: the graph around it.
-        node: the construct.
-        visits: the run that visits it.
-
     Attributes:
         path: the path of the construct, also once it is gone.
-        context: the context of the pass.
     """
 
     def __init__(self, graph: Graph, node: Node, visits: Visits) -> None:

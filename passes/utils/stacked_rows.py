@@ -15,7 +15,6 @@ def concat_rows(rows: Value, axis: int, shape: Shape, emit: Builder) -> Value:
         rows: the rows, [count, *shape].
         axis: the axis, not negative.
         shape: the shape of one row.
-        emit: the builder of the nodes.
 
     Raises:
         Unbatchable: sizes may be 0, which Reshape does not allow in this opset.
@@ -48,7 +47,6 @@ def read_rows(graph: Graph, split: Node, shape: Shape) -> None:
     """Replace reads of a SplitToSequence of single rows by reads of the tensor.
 
     Args:
-        graph: the graph of the node.
         split: the node, removed without readers.
         shape: the shape of one row.
     """

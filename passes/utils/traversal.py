@@ -10,7 +10,6 @@ def inside_out(graphs: Iterable[Graph], *op_types: str) -> Iterator[tuple[Graph,
 
     Args:
         graphs: outer ones before inner ones, as `Model.graphs` and `Graph.walk` yield them.
-        op_types: the operators.
     """
     for graph in reversed(list(graphs)):
         for node in graph.nodes_of(*op_types):

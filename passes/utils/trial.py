@@ -62,7 +62,6 @@ def take_over(
     """Go on with a copy of the model and what a trial said of it.
 
     Args:
-        context: the rewrite.
         trial: the context of the passes on the copy.
         before: the remarks when the copy was made; later ones are dropped.
     """

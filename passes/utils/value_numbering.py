@@ -95,8 +95,6 @@ class NodeKeys:
 
     Args:
         root: the model or function of the nodes.
-        functions: the functions of the model.
-        memory: the keys of constants and operators.
     """
 
     def __init__(

@@ -44,12 +44,7 @@ _COLLECTING = ("Concat", "SequenceInsert", "ScatterND", "ScatterElements")
 
 
 def find_writes(loop_view: LoopView, places: Places) -> Iterator[Write]:
-    """Yield the accumulators.
-
-    Args:
-        loop_view: the Loop or Scan.
-        places: the places that its integers name.
-    """
+    """Yield the accumulators."""
     for state in loop_view.states:
         node = _only_link(loop_view.body, state)
         write = (
@@ -300,7 +295,6 @@ class FinalValue:
     Args:
         write: the state, and the element of each iteration.
         operand: returns the operand of a value of the body, flat or whole.
-        feeding: the inputs of the loop.
 
     Raises:
         Unbatchable: elements of unknown rank.
@@ -528,7 +522,6 @@ class FinalValue:
         Args:
             buffer: the initial state.
             places: the places of all writes along an axis, in order.
-            axis: the axis.
             is_vector: places are of whole rows, as a vector.
         """
         emit, numbers = self._emit, list[Value]()

@@ -42,8 +42,6 @@ class NodeBatcher(abc.ABC):
     """A batch interpreter of nodes, producers first.
 
     Args:
-        feeding: the inputs of the loop.
-        emit: the builder of the nodes.
         extent: the facts of the trip count before run time.
         speculation: the test for nodes that may fail; a new one by default.
 
@@ -189,7 +187,6 @@ class NodeBatcher(abc.ABC):
         """Outputs of a node for all iterations, by the batching rule of its operator.
 
         Args:
-            node: the node.
             operands: its operands; None for an omitted one.
             facts: the facts of its outputs in one iteration.
 
@@ -390,8 +387,6 @@ class Batcher(NodeBatcher):
     """A batch interpreter of nodes and states, producers first.
 
     Args:
-        loop_view: the Loop or Scan.
-        feeding: its inputs.
         iteration_by_iteration: the operand of a value of the residual loop.
         certain: true if there is a first iteration.
         holder_rule: the rule of a node that holds graphs or calls a function.
@@ -522,7 +517,6 @@ class Batcher(NodeBatcher):
         """Stack one element for each iteration along an axis of the output.
 
         Args:
-            stacked: the output.
             dropped: axes of one element that are empty without iterations.
             sizes: the sizes of one element without iterations; empty if there are some.
         """

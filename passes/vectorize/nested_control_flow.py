@@ -50,7 +50,6 @@ class _Body(NodeBatcher):
 
     Args:
         around: the interpreter of the body around it.
-        body: the inner body.
         graph: the new inner body.
     """
 
@@ -379,7 +378,6 @@ def compute_kept(node: Node, around: NodeBatcher) -> bool:
     """Compute an operator for all iterations by itself; false where its definition must stand in.
 
     Args:
-        node: the operator.
         around: the interpreter, in which all iterations run the node.
     """
     inputs = [Fact() if value is None else around.fact(value) for value in node.inputs]

@@ -56,8 +56,6 @@ class _Sum:
     """The tree of one associative operator above a node.
 
     Args:
-        root: the node.
-        body: the body of the loop.
         carried: the nodes and values of its recurrences.
 
     Attributes:

@@ -41,7 +41,6 @@ class Distribution:
     """The distribution of the nodes and states of a body.
 
     Args:
-        dependences: the dependence graph.
         compute: the batch interpreter; raises Unbatchable.
         is_partial: the test for outputs that cannot be read in each iteration.
         is_stackable: the test for such outputs that may be emitted.
@@ -139,7 +138,6 @@ class ResidualOutputs:
 
     Args:
         loop_view: the original Loop or Scan.
-        feeding: its inputs.
         certain: true if there is a first iteration for all inputs.
 
     Attributes:
@@ -231,11 +229,8 @@ class ResidualPlan:
     Args:
         residual: its used outputs.
         inside: its nodes and states.
-        operands: the operands of all other values of the body.
 
     Attributes:
-        states: its states.
-        nodes: its nodes, in order.
         reads: the values that it reads without computing them.
         boundary: the batched values among them.
         carries_nothing: true for a Loop without states that its opset requires to have one.
@@ -335,8 +330,6 @@ def plan_residual_loop(
     Args:
         residual: its used outputs, among the outputs of the scratch graph.
         dependences: the dependence graph of the body.
-        distribution: the distribution of the body.
-        operands: the operands of all other values of the body.
 
     Returns:
         the plan; None if nothing reads an output.

@@ -50,9 +50,6 @@ class Vectorization:
     """The batched form of a Loop or Scan, in a scratch graph until `splice`.
 
     Args:
-        loop_view: the Loop or Scan.
-        inference: the facts of the model's values.
-        memory: the limits of batched values.
         exact: true if floats must be added and multiplied in the order of the loop.
         certain: true if there is a first iteration where the batched form runs.
 

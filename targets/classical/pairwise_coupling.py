@@ -27,9 +27,7 @@ def couple(draft: NodeDraft, chances: Value, classes: int) -> Value:
     """The probability of each class in each row.
 
     Args:
-        draft: the node.
         chances: [rows, pairs], the probability of the first class of each pair.
-        classes: the number of classes.
     """
     first = _cut(draft, chances)
     second = draft.emit("Sub", [row(draft, np.float32(1), "one"), first], "rest")
@@ -75,9 +73,7 @@ class _Step:
     """One iteration: the matrix Q of each row, and the directions in which it changes.
 
     Args:
-        draft: the node.
         parts: [rows, 3 * pairs], the squares of both chances of each pair and minus their product.
-        classes: the number of classes.
     """
 
     def __init__(self, draft: NodeDraft, parts: Value, classes: int) -> None:

@@ -88,7 +88,6 @@ class _Ensemble:
     """Trees and the weights of their leaves, as nodes of a draft.
 
     Args:
-        draft: the node.
         table: the weights of each tree node.
     """
 

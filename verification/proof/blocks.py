@@ -54,7 +54,6 @@ def pairs_of(
 
     Args:
         programs: the main graphs, compiled over the same operations.
-        sides: the models.
 
     Returns:
         the kinds, none where blocks do not cover the rewrite or spare nothing; and whether ONNX's
@@ -89,14 +88,11 @@ class _Side:
     """Main graph of one model.
 
     Args:
-        program: the graph.
-        model: its model.
         contents: numbers of the contents of constants, shared by both models.
 
     Attributes:
         steps: its nodes.
         outputs: the slots of its outputs.
-        proto: the model.
         names: the names of the values that are not constants, by slot.
         makers: the indices of the nodes that compute them; None for others.
         constants: the constants by slot, with the numbers of their contents.

@@ -45,7 +45,6 @@ def case_by_demands(terms: Terms, before: Log) -> Case:
     No other case is left, since the original fails where one of them is 0.
 
     Args:
-        terms: the terms of both models.
         before: obligations of the original.
     """
     safety = Safety(terms)
@@ -62,7 +61,6 @@ def facts_by_demands(terms: Terms, before: Log, outputs: Sequence[Term | None]) 
     A loop without an iteration demands nothing, so the number must be at least 0 then as well.
 
     Args:
-        terms: the terms of both models.
         before: obligations of the original.
         outputs: its outputs. A runtime may drop a node that none of them needs.
     """
@@ -105,7 +103,6 @@ def cases_by_sizes(terms: Terms, with_iterations: bool) -> list[Case]:
     runs both branches of an If, is equal to the original in each case only.
 
     Args:
-        terms: the terms of both models.
         with_iterations: whether trip counts make cases if no operator compares a size.
     """
     names = list(dict.fromkeys(_compared(terms)))

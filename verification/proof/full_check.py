@@ -49,7 +49,6 @@ def accepted_kinds(program: Program, proto: onnx.ModelProto) -> list[Kind] | Non
 
     Args:
         program: the main graph, compiled for this opset or another one.
-        proto: the model.
     """
     most = len(program.steps) // _NODES_OF_KIND
     kinds = kinds_of(program, proto, most) if len(program.operations) <= most else None
@@ -139,7 +138,6 @@ class Kinds:
 
     Args:
         program: the main graph.
-        proto: its model.
         declared: types that it declares for outputs of nodes, by slot.
 
     Attributes:

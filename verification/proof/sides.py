@@ -29,7 +29,6 @@ class ModelSide:
 
     Attributes:
         source: the model as the caller has it.
-        proto: its message.
         folder: the folder of its data.
         twin: a model with the same graph, if it is known.
     """
@@ -122,10 +121,8 @@ class Ran(NamedTuple):
     """Runs of both models on terms.
 
     Attributes:
-        terms: the terms.
         inputs: those of the inputs, by name.
         runs: the executions, and the main graphs.
-        outputs: the outputs.
     """
 
     terms: Terms

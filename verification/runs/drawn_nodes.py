@@ -56,7 +56,6 @@ def drawn_nodes(
 
     Args:
         opset: the version of ONNX's own operators.
-        schema: the operator in onnxruntime.
         seed: the seed of the draws.
     """
     draw = np.random.default_rng(seed)

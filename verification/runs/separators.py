@@ -48,7 +48,6 @@ class Separators:
 
     Attributes:
         numbers: numbers of small tensors and of attributes, scalars first.
-        words: strings.
     """
 
     numbers: tuple[Number, ...] = ()

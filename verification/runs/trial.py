@@ -161,7 +161,6 @@ class Accepted:
 
     Attributes:
         label: as in `Sample`.
-        feeds: its inputs.
         outputs: the outputs of the original.
         adversarial: as in `Sample`.
         exact: as in `Sample`.
@@ -180,9 +179,7 @@ class Trial:
     """Both models in one runtime.
 
     Args:
-        worker: the runtime.
         pair: the models.
-        tolerance: the tolerance of values.
         keep: keep the samples that the original accepted, with its outputs.
         other: another runtime, to confirm differences on adversarial samples.
 
@@ -650,9 +647,7 @@ class Trial:
         Args:
             before: an output of the original.
             after: the same of the rewrite.
-            part: their difference.
             near: the same output of perturbed originals.
-            accepted: the sample.
         """
         adversarial = accepted.adversarial
         if part.kind != "values":

@@ -69,7 +69,6 @@ class Expander:
     """Expander of the nodes of a model.
 
     Args:
-        options, model, context: those of the pass.
         folder: the folder of weights, shared by equal weights of all its models.
     """
 

@@ -19,7 +19,6 @@ class Cell:
     """The cell that an operator computes in each iteration.
 
     Attributes:
-        op_type: the operator.
         hidden: the state that is its output.
         cell: the other state of an LSTM.
         gates: the operands of its activations, in its own order.

@@ -93,12 +93,7 @@ def lift(recurrence: Recurrence, value: Value, shape: Shape) -> Coefficient:
 
 
 class Coefficients:
-    """Arithmetic on coefficients of states.
-
-    Args:
-        recurrence: the states.
-        fact: the fact of each state.
-    """
+    """Arithmetic on coefficients of states."""
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         self._recurrence = recurrence

@@ -47,11 +47,7 @@ def hull(extents: Sequence[_Ends]) -> _Ends:
 
 
 class Extents:
-    """The numbers between which all elements of values lie, but for NaN.
-
-    Args:
-        recurrence: the states.
-    """
+    """The numbers between which all elements of values lie, but for NaN."""
 
     def __init__(self, recurrence: Recurrence) -> None:
         self._recurrence = recurrence

@@ -31,9 +31,7 @@ class Companion:
     """A state that takes a value wherever an extreme takes its candidate.
 
     Attributes:
-        state: the state.
         node: the Where that makes its next value.
-        value: the value.
     """
 
     state: State

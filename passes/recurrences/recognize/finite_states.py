@@ -119,7 +119,6 @@ class _Tables:
     """The tables of all iterations, one row each.
 
     Args:
-        recurrence: the states.
         ranges: their values.
         keeps: true if the initial value is one more column.
         misses: the reads that may be outside of axes for a value that no run reaches.
@@ -224,8 +223,6 @@ def _replace_looked_up(recurrence: Recurrence, after: Sequence[Value], looks: bo
     """Replace states by their next values in all iterations.
 
     Args:
-        recurrence: the states.
-        after: the values.
         looks: compute each again from those before: a read outside fails as in the loop.
     """
     rows = recurrence.from_first(after)

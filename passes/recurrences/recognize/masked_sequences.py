@@ -87,7 +87,6 @@ class Packing:
     """Packing of live elements before the others.
 
     Args:
-        emit: the builder of the nodes.
         counts: 1 for live iterations, else 0: int64, [iterations, batch, 1], of one element at
             least.
     """

@@ -41,7 +41,6 @@ class Coding:
     """Numbers of the state for elements of a semiring.
 
     Attributes:
-        semiring: the operations on these.
         truths: true if numbers stand for whether they are 0.
         modulus: the divisor if numbers stand for their rests; 0 for none.
         from_0: true if all numbers are at least 0, which adds nothing to them.
@@ -121,8 +120,6 @@ class Check:
     """Test that the numbers of an iteration allow a coding.
 
     Args:
-        recurrence: the state.
-        coding: the coding.
         size: the number of the elements along the axis.
     """
 
@@ -134,8 +131,6 @@ class Check:
         """Test an iteration.
 
         Args:
-            nodes: its nodes, in order.
-            product: the value of the product.
             others: the factors and addends.
         """
         coding, (state,) = self._coding, self._recurrence.states

@@ -93,10 +93,8 @@ def raise_matrix(
     """Replace states that follow a constant matrix; the first step leaves out zeros.
 
     Args:
-        recurrence: the states.
         offsets: the addends of each state, iterations first.
         powers: the powers of the matrix, of which row i computes state i.
-        fact: the fact of each state.
     """
     emit, rank = recurrence.emit, len(fact.shape or ())
     matrix = powers.table[0] if powers.thirds is None else powers.table[0] * powers.thirds[0] ** 3

@@ -69,7 +69,6 @@ class _Linear(NamedTuple):
         coding: the operations, and the numbers for their elements.
         axis: the axis of the state's elements.
         nodes: the nodes of the product, in order.
-        product: the value of the product.
         offsets: the values that the iteration adds last.
         addends: those that it adds, or puts beside elements, before.
         mask: the mask that keeps the state, if any.
@@ -230,11 +229,6 @@ class _Emission:
     """The matrices of all iterations, [elements, elements, other axes, iterations].
 
     The many iterations are the last axis, since runtimes work fastest along it.
-
-    Args:
-        recurrence: the state.
-        linear: the iteration.
-        fact: the fact of the state.
     """
 
     def __init__(self, recurrence: Recurrence, linear: _Linear, fact: Fact) -> None:

@@ -72,8 +72,6 @@ class Comparison:
 
     Attributes:
         kind: Max or Min: which of both the candidate is if the comparison holds.
-        candidate: the value.
-        before: the function.
         flag: the comparison.
         is_last: true if it holds for equal ones.
     """

@@ -32,7 +32,6 @@ class Free(NamedTuple):
     """A state-independent value, or some of its columns.
 
     Attributes:
-        value: the value.
         width: its number of columns; 0 if it is equal in all columns.
         columns: the first column and the end; None for all.
     """
@@ -56,7 +55,6 @@ class Activation(NamedTuple):
         kind: its name, as the attribute `activations` of RNN writes it.
         alpha: its first parameter; 0 where it has none.
         beta: its second one.
-        argument: its operand.
     """
 
     kind: str

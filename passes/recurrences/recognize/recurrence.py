@@ -200,7 +200,6 @@ class AllIterations(Batcher):
         memory: the limits of batched values; those of the options if None.
 
     Attributes:
-        raisers: the same.
         replacements: the emitted operators, with the values of their states.
         doubles: true if steps of doubling distance are among them.
 
@@ -393,7 +392,6 @@ class AllIterations(Batcher):
 
         Args:
             nodes: the nodes, producers first.
-            operands: the operands of these.
             results: the values to compute.
 
         Raises:

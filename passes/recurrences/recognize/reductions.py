@@ -135,10 +135,8 @@ def accumulate(
     """Replace a state by a reduction of rows, in the shape of the state.
 
     Args:
-        recurrence: the state.
         kind: the operator on two rows.
         added: the row of each iteration.
-        fact: the fact of the state.
         is_number: true if no row is NaN.
     """
     (state,), emit, iterations = recurrence.states, recurrence.emit, recurrence.iterations

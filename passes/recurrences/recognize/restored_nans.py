@@ -53,11 +53,7 @@ def lost_nans(
     """Emit rows with the NaN that iterations make of them.
 
     Args:
-        recurrence: the states.
-        reader: the functions of the states.
-        parts: the elements of the matrix of an iteration.
         rows: the values of each state, the initial one first.
-        fact: the fact of each state.
     """
     emit, width, after = recurrence.emit, len(recurrence.states), recurrence.again(rows)
     flags: dict[Place, Value] = {}
@@ -87,7 +83,6 @@ class NanStates:
 
     Args:
         recurrence: the states, of one shape.
-        fact: the fact of each state.
     """
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:

@@ -180,11 +180,6 @@ def _deciding_nodes(body: Graph, values: Sequence[Value]) -> Collection[Node]:
 class _Search:
     """The search of one Loop, as another one before it that outputs the hits.
 
-    Args:
-        graph: the graph of the Loop.
-        loop: the Loop.
-        plan: its ends.
-
     Attributes:
         node: the new Loop.
     """
@@ -292,7 +287,6 @@ class _End:
     """The end of the rows that a read of a body goes through.
 
     Attributes:
-        source: the tensor.
         axis: the axis of rows.
         start: the number of rows that it leaves out.
     """

@@ -141,7 +141,6 @@ class Product:
     """The product of the matrices of two ranges of iterations, as lists of their elements.
 
     Attributes:
-        semiring: the operations.
         width: the number of states.
         places: the elements; the weight of a single state is absent if it is always neutral.
         elem_type: the element type of the states.

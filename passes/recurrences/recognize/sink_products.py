@@ -73,7 +73,6 @@ class _Elements(NamedTuple):
 
     Attributes:
         of: the symbolic values of the body.
-        axis: the axis.
         key: the identity of this read.
         operand: the reader of elements of a value.
     """
@@ -111,7 +110,6 @@ class _Operands(Interpretation):
     """The operands of a node before the loop, for the rules of the body.
 
     Args:
-        elements: the reader of elements.
         source: the output of the node.
         depth: the number of nodes after it.
         flattened: a matrix operand, and the value before its Reshape, of which the elements are

@@ -42,7 +42,6 @@ class StepReader(Coefficients):
 
     Args:
         recurrence: the states, and the nodes between them and their next values.
-        fact: the fact of each state.
         semiring: the sum and the product.
         nan_flag: emits the iterations in which a value is NaN.
 

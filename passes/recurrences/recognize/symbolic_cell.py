@@ -349,7 +349,6 @@ def _at(total: Sum, flags: Mapping[int, bool], truth: bool) -> Sum:
     """A sum where a condition holds, or not: each atom of flags is 1 or 0.
 
     Args:
-        total: the sum.
         flags: the atoms that the condition makes, with true for those that are 1 without it.
         truth: true where the condition holds.
     """

@@ -48,7 +48,6 @@ def heads_of(site: Site, value: Value, is_turned: bool) -> Heads | None:
     """Operand of a product, without factors.
 
     Args:
-        site: the graph.
         value: the operand.
         is_turned: true for keys, whose last two axes are exchanged.
     """
@@ -206,8 +205,6 @@ def mask_of(site: Site, masks: Sequence[Value], scores: Shape, elem_type: int) -
     """Sum of masks as the operator takes it; None if it is none, or not of its type and shape.
 
     Args:
-        site: the graph.
-        scores: the shape of the scores.
         elem_type: the element type of the operands.
     """
     shape: Shape = ()

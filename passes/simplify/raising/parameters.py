@@ -20,9 +20,6 @@ def parameter(
     """The operand that a sum is; None if it is none.
 
     Args:
-        site: the graph.
-        algebra: the atoms.
-        one: the sum.
         elem_type: the element type of the operand.
         operand: the shape in which the sum broadcasts as the operand does.
     """

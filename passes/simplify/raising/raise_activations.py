@@ -65,7 +65,6 @@ class _Form(NamedTuple):
     """Activation.
 
     Attributes:
-        op_type: its operator.
         seeds: operators of its longer forms.
         formula: nodes and the sums that they compute.
         doubles: true if onnxruntime has a kernel for doubles.

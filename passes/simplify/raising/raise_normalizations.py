@@ -82,7 +82,6 @@ class _Form(NamedTuple):
     """Normalization by the root of a variance.
 
     Attributes:
-        reading: the sums.
         shape: the shape of the normalized tensor.
         axes: the axes from the end, 1 for the last.
         epsilon: the number beside the variance.

@@ -33,9 +33,7 @@ class Reading:
     """Sums of values that depend on one value, in terms of it and of others.
 
     Args:
-        source: the value.
         nodes: the nodes that are read; the outputs of others are atoms.
-        inference: the facts.
 
     Attributes:
         algebra: the atoms.

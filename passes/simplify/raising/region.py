@@ -91,7 +91,6 @@ def unused_after(graph: Graph, roots: Sequence[Node], sources: Collection[Value]
     """Nodes that nothing needs without some nodes, readers first, these nodes included.
 
     Args:
-        roots: the nodes.
         sources: values that stay in use.
     """
     unused: dict[Node | Graph, None] = dict.fromkeys(roots)

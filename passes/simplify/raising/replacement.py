@@ -32,10 +32,8 @@ class Emitted:
     """Node to add.
 
     Attributes:
-        op: its operator.
         inputs: its operands; an array is a constant to add.
         place: the output that counts.
-        outputs: the number of outputs.
     """
 
     op: Operator
@@ -130,7 +128,6 @@ class Site:
     """Graph in which forms are looked for.
 
     Args:
-        inference: the facts.
         supports: tests whether the client has an operator in an opset; None for any client.
     """
 
@@ -152,7 +149,6 @@ class Site:
         """Test that the opset has an operator for a type, and onnxruntime a kernel.
 
         Args:
-            op_type: the operator.
             doubles: true if kernels compute doubles as doubles.
         """
         types = (FLOAT, HALF, DOUBLE) if doubles else (FLOAT, HALF)

@@ -33,7 +33,6 @@ class CaseModel:
 
     Args:
         pattern: the pattern before.
-        setting: the case.
         prefix: the prefix of all names.
 
     Attributes:

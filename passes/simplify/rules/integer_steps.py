@@ -21,7 +21,6 @@ def rounds(user: Node, inference: ShapeInference) -> bool | None:
 
     Args:
         user: the reader.
-        inference: the facts of values.
     """
     elem_type, rules = inference.fact(user.output()).elem_type, rules_of(user.op)
     is_integer = elem_type in INTEGER_BITS

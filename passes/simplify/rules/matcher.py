@@ -30,8 +30,6 @@ class Scope(NamedTuple):
     """A graph in which rules match, with all that is known about it.
 
     Attributes:
-        inference: the facts of values.
-        forms: the normal forms of nodes.
         assumed: inputs that count as constants, in the model of a proof.
     """
 

@@ -33,7 +33,6 @@ class PatternReplacement:
     """Plan of a replacement.
 
     Args:
-        matcher: the matcher of the match.
         scope: the graph and what is known about it.
 
     Attributes:

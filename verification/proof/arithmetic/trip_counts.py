@@ -236,7 +236,6 @@ class Loop(NamedTuple):
     Attributes:
         level: number of loops around it.
         iteration: the iteration number.
-        inits: the initial states.
         states: the states before the iteration.
         updates: the states after it.
     """
@@ -295,8 +294,6 @@ def counting_trip_count(
     condition does more than count.
 
     Args:
-        terms: the terms.
-        loop: the loop.
         start: its initial condition.
         next_condition: the condition that the body computes.
     """

@@ -60,7 +60,6 @@ def _in_type(
     """Term computed in a narrower type; None if its low bits may be others.
 
     Args:
-        terms: the terms.
         term: the term in the wide type.
         elem_type: the narrow type.
         steps: list of the number of terms that may be visited.

@@ -157,7 +157,6 @@ class EmptyScanOutputs:
     model a runtime folds while it loads it.
 
     Args:
-        execution: the execution.
         step: the Loop.
         run: the closure of the body.
     """

@@ -111,13 +111,10 @@ class Recurrence:
     """Loop as its construct describes it.
 
     Attributes:
-        execution: the execution.
         iterations: upper bound of the trip count; None if only the condition ends the loop.
         condition: whether there is a first iteration; None if the condition is ignored.
-        inits: initial states.
         iteration: function of the iteration number and the states: the condition and the outputs.
         empty: element of a scan output, by index, if there is no iteration.
-        step: its node.
         tag: name of its variables.
         start: number of obligations before it.
         forms: closed forms of its states; None for variables.
@@ -313,7 +310,6 @@ def _fixpoint(
     """Iteration over states whose facts are a fixpoint.
 
     Args:
-        loop: the loop.
         level: number of loops around it.
         index: symbol of the iteration number.
         earlier: growth of states in an earlier run of it.
@@ -403,7 +399,6 @@ def _closed_form(
     """Closed form of a state; None if it has none, or as long as it reads others without one.
 
     Args:
-        loop: the loop.
         k: index of the state.
         states: the state before and after an iteration.
         step: number that an iteration adds to it; None for any other state.

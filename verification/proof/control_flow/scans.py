@@ -135,7 +135,6 @@ def _demand_length(
 
     Args:
         execution: what runs the Scan.
-        step: its node.
         own: the length.
         holds: whether it is not 0.
         parts: the largest length, and the prefixes of that many elements.
@@ -163,10 +162,7 @@ class Scan:
     """Scan of version 9 or later, or one row of a Scan 8.
 
     Args:
-        execution: the execution.
-        step: its node.
         frame: the frame around it.
-        states: the initial states.
         scanned: the scan inputs.
     """
 

@@ -23,7 +23,6 @@ class Definitions:
     """Definitions of the terms of a proof, opened on demand.
 
     Args:
-        terms: the terms of both models.
         over_reals: whether floats that are equal over the reals are equal.
 
     Attributes:
@@ -134,9 +133,6 @@ def instantiated(
     """Outputs of a function without control flow on arguments; None where one is absent.
 
     Args:
-        terms: the terms.
-        function: the function.
-        args: the arguments.
         nodes: list to which its nodes are added.
     """
     values: dict[str, Term | None] = dict.fromkeys(function.input)

@@ -31,7 +31,6 @@ class _Axis(NamedTuple):
     """Axis of another length, or with a scale other than 1.
 
     Attributes:
-        axis: its number.
         before: its length.
         after: its length in the output.
         scale: the divisor of positions.

@@ -40,7 +40,6 @@ class CaseDistinction:
     """Rule of comparison by cases.
 
     Args:
-        terms: the terms of both models.
         pushdown: record of operators that are applied in another shape.
     """
 

@@ -32,7 +32,6 @@ class Chain(NamedTuple):
 
     Attributes:
         rows: the rows before the first step.
-        head: the operator.
         reach: the number of rows that each row joins after the last step.
     """
 

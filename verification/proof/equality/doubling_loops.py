@@ -94,7 +94,6 @@ class DoublingLoops:
     """Opens Loops over doubling distances.
 
     Args:
-        terms: the terms of both models.
         over_reals: whether floats that are equal over the reals are equal.
 
     Attributes:
@@ -260,8 +259,6 @@ def _applied(
     """Step on one row each.
 
     Args:
-        terms: the terms.
-        step: the step.
         early: the earlier row [1, ...] of each state.
         late: the later row of each state.
         others: terms in the place of other operands.
@@ -306,12 +303,7 @@ def _long(shape: Shape) -> Shape:
 
 
 class _Law:
-    """Both sides of the law of a step, on variables.
-
-    Args:
-        terms: the terms.
-        step: the step.
-    """
+    """Both sides of the law of a step, on variables."""
 
     def __init__(self, terms: Terms, step: _Step) -> None:
         self._terms, self._step = terms, step
@@ -345,9 +337,7 @@ class _Reading:
     """Reads a step of a Loop.
 
     Args:
-        terms: the terms of both models.
         loop: the recurrence of the Loop.
-        bound: its variables.
         pushdown: pushes slices down.
     """
 

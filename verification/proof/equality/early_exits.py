@@ -35,11 +35,7 @@ _ENDLESS = 1 << 62
 
 
 class EarlyExits:
-    """Rules of comparison for loops up to a first hit.
-
-    Args:
-        terms: the terms of both models.
-    """
+    """Rules of comparison for loops up to a first hit."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -180,15 +176,8 @@ class EarlyExits:
 class _Loop:
     """Loop with a trip count, whose states keep their types and shapes.
 
-    Args:
-        terms: the terms.
-        recurrence: its term.
-        bound: its variables.
-
     Attributes:
-        bound: its variables.
         limit: the trip count.
-        inits: the initial states.
         condition: the condition after an iteration, if one ends it.
         updates: the states after an iteration.
     """

@@ -123,7 +123,6 @@ class Comparison:
     """Decision procedure for equality of terms.
 
     Args:
-        terms: the terms of both models.
         over_reals: whether floats that are equal over the reals are equal.
     """
 
@@ -274,8 +273,6 @@ class Comparison:
         the attempt remains.
 
         Args:
-            before: a term.
-            after: a term.
             by_row: whether tensors may be compared row by row, which takes long.
         """
         self._leaps, failures = None, self._failures

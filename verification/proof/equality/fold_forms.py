@@ -178,7 +178,6 @@ class FoldForms:
         """Rows joined by an operator.
 
         Args:
-            join: the operator.
             values: the rows.
             count: number of rows that are joined; None for all.
             start: first state; None for the neutral element.

@@ -29,7 +29,6 @@ class _Image(NamedTuple):
     """State of a recurrence, or a function of it.
 
     Attributes:
-        state: the state.
         function: operator of one operand; None for the state itself.
     """
 

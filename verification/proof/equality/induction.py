@@ -41,7 +41,6 @@ class State(NamedTuple):
     """State of a recurrence before an iteration.
 
     Attributes:
-        recurrence: the recurrence.
         number: index of the state.
         iteration: number of the iteration.
     """
@@ -56,7 +55,6 @@ class Induction:
     to be equal, or None where it does not apply.
 
     Args:
-        terms: the terms of both models.
         pushdown: pushes slices down.
 
     Attributes:

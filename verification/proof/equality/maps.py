@@ -33,7 +33,6 @@ class _Map:
     """Lifts the operators of an iteration.
 
     Args:
-        terms: the terms.
         index: symbol of the iteration number.
         count: trip count.
     """

@@ -40,12 +40,7 @@ _JOINS = {
 
 
 class Masks:
-    """Opens products and reductions of what a mask lets in.
-
-    Args:
-        terms: the terms of both models.
-        definitions: definitions of operators.
-    """
+    """Opens products and reductions of what a mask lets in."""
 
     def __init__(self, terms: Terms, definitions: Definitions) -> None:
         self._terms, self._definitions = terms, definitions

@@ -17,7 +17,6 @@ class NewRecurrence(NamedTuple):
     """Recurrence of a trip count.
 
     Attributes:
-        terms: the terms.
         term: the recurrence.
         name: symbol of the iteration number.
         states: variables.
@@ -66,9 +65,7 @@ def new_recurrence(
     """Recurrence that a trip count alone ends, whose states keep types and shapes.
 
     Args:
-        terms: the terms.
         length: the trip count.
-        inits: initial states.
         update: function of the states and the iteration number.
         operands: other terms that the update reads.
     """

@@ -186,12 +186,7 @@ def _is_strict(images: list[_Piece]) -> bool:
 
 
 class _Function:
-    """Key as a function of the numbers of its source.
-
-    Args:
-        terms: the terms.
-        source: the source.
-    """
+    """Key as a function of the numbers of its source."""
 
     def __init__(self, terms: Terms, source: Term) -> None:
         self._terms, self._source = terms, source

@@ -28,7 +28,6 @@ class Positions:
     """Generalization of pairs over the position of a slice.
 
     Args:
-        terms: the terms of both models.
         induction: the source of symbols for positions.
     """
 

@@ -63,8 +63,6 @@ class _Cell(NamedTuple):
     """Operands of one direction on one iteration.
 
     Attributes:
-        terms: the terms.
-        head: the operator.
         x: the row of the input [batch, input].
         states: hidden state [batch, hidden], and cell of an LSTM.
         weights: for each gate, its matrix [input, hidden].
@@ -158,9 +156,6 @@ _EQUATIONS: dict[str, Callable[[_Cell], list[Term]]] = {"RNN": _rnn, "GRU": _gru
 class RecurrentCells:
     """Opens recurrent operators.
 
-    Args:
-        terms: the terms of both models.
-
     Attributes:
         assumptions: assumptions about the operators that were opened.
     """
@@ -204,8 +199,6 @@ class _Layer(NamedTuple):
     """Operands of an operator, and its attributes.
 
     Attributes:
-        terms: the terms.
-        head: the operator.
         x: the input [length, batch, input].
         matrices: weights [directions, gates * hidden, input], and those of the state.
         bias: biases [directions, 2 * gates * hidden]; None if absent.

@@ -33,8 +33,6 @@ class _Writes(NamedTuple):
 
     Attributes:
         name: the scatter.
-        indices: the indices.
-        updates: the updates.
         axis: the axis along which they follow each other.
     """
 

@@ -28,7 +28,6 @@ def segments(terms: Terms, whole: Term, iterations: Dimension) -> list[tuple[int
     """First iteration and length of each segment; a single one if there are none or too many.
 
     Args:
-        terms: the terms.
         whole: what the rewrite computes for all iterations.
         iterations: the number of iterations.
     """

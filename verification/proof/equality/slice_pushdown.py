@@ -37,11 +37,9 @@ class SlicePushdown:
     """Pushes slices through operators to their operands.
 
     Args:
-        terms: the terms of both models.
         open_term: function that replaces an operator by its definition, or returns None.
 
     Attributes:
-        terms: the terms of both models.
         chosen: operators applied to some rows instead of all, or in another shape, whose bits
             depend on the kernel.
         whole: terms whose slices are not pushed down.
@@ -443,9 +441,6 @@ def _reads_rows(
     """Test whether a term reads each state whole or by its rows at a position.
 
     Args:
-        terms: the terms.
-        root: the term.
-        bound: variables of the recurrence.
         start: the position.
         axes: for each state that is read, the axis of its rows, or None for a whole state; more
             are added.
@@ -485,7 +480,6 @@ def _sliced(
     """Row of a state or a scan output, as that of a recurrence of rows.
 
     Args:
-        terms: the terms.
         x: the state after all iterations, or the scan output.
         place: axis of it, and position of the row.
         axes: for each state, the axis of its rows; None for a whole state.

@@ -28,9 +28,7 @@ class Substitution:
     """One substitution, with all results cached.
 
     Args:
-        terms: the terms.
         leaves: a term for each variable.
-        sizes: a size for each symbol.
     """
 
     def __init__(self, terms: Terms, leaves: Leaves, sizes: Sizes) -> None:
@@ -123,8 +121,6 @@ def instantiate_iteration(terms: Terms, recurrence: Term, part: Term, index: Dim
     """Part of a recurrence on one iteration, over the states before it.
 
     Args:
-        terms: the terms.
-        recurrence: the recurrence.
         part: a term over the variables of the recurrence.
         index: the iteration number, over free symbols.
     """

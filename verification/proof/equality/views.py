@@ -11,11 +11,7 @@ from ..terms.term_manager import Terms
 
 
 class Views:
-    """Rule of comparison for a view and an operator.
-
-    Args:
-        terms: the terms of both models.
-    """
+    """Rule of comparison for a view and an operator."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms

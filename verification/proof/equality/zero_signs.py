@@ -49,11 +49,7 @@ Form = tuple[Term, bool]
 
 
 class ZeroSigns:
-    """Forms of terms, the same whatever the signs of their zeros.
-
-    Args:
-        terms: the terms of both models.
-    """
+    """Forms of terms, the same whatever the signs of their zeros."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms

@@ -100,7 +100,6 @@ class Step(_Row):
         operation: what nodes like it share.
         inputs: slots of its inputs.
         outputs: slots of its outputs; ABSENT for an absent one.
-        node: the node.
     """
 
     __slots__ = ()
@@ -137,7 +136,6 @@ class Program:
     """Graph that is ready to run on terms.
 
     Attributes:
-        steps: its nodes.
         inputs: slots of its inputs.
         constants: its initializers, by slot.
         outputs: slots of its outputs.
@@ -150,7 +148,6 @@ class Program:
         sizes: sizes that a rewrite declares and the original does not, likewise.
         infos: all types that it declares for values other than inputs, by slot, with the name.
         imports: its opsets.
-        proto: the graph or function.
         slots: slots of the names of a graph.
         names: the names of its inputs.
         whole: the main graph of the original, if all nodes of its rewrite are some of these.
@@ -205,10 +202,6 @@ def compile_function(heads: Heads, function: onnx.FunctionProto) -> Program:
 class _Scope:
     """Names of a graph during compilation.
 
-    Args:
-        program: the program of the graph.
-        around: the scope of the graph around it.
-
     Attributes:
         slots: slots of the names so far.
     """
@@ -259,8 +252,6 @@ class Compiler:
     """Compiler of the graphs of one model.
 
     Args:
-        heads: the heads of the proof.
-        model: the model.
         operations: those of other models over the same heads, which a model without functions adds
             its own to.
         rows: nodes of the main graph, if the caller has read them.

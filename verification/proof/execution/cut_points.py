@@ -29,7 +29,6 @@ class CutPoints:
     """Regions of two models between the values that they share.
 
     Args:
-        terms: the terms of the proof.
         shared: the values of both models.
         programs: the main graphs of both models.
     """

@@ -23,12 +23,7 @@ _MOST_READ = 1 << 12
 
 
 class TermOperand:
-    """A term as an operand.
-
-    Args:
-        terms: the terms.
-        term: the term.
-    """
+    """A term as an operand."""
 
     def __init__(self, terms: Terms, term: Term) -> None:
         self._terms, self._term = terms, term
@@ -73,9 +68,6 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
     """Assumption under which onnxruntime follows the specification; None if it does.
 
     Args:
-        terms: the terms.
-        head: the operator.
-        args: its operands.
         swaps: true for a Where by a Not: onnxruntime's optimizations swap its values.
     """
     if head.op is None or normal_domain(head.op.domain):

@@ -85,10 +85,8 @@ class Obligation(NamedTuple):
 
     Attributes:
         head: the operator, or the name of another demand (`ENDS` and others).
-        args: its operands.
         width: number of outputs of its node.
         guards: conditions and loops around the node.
-        node: the node.
         result: its first output; None if of no use.
         path: path of the node; empty if not recorded.
     """
@@ -130,7 +128,6 @@ def with_operands(log: Log, terms: Terms, operands: Callable[[Head, Args, int], 
 
     Args:
         log: the obligations.
-        terms: the terms of both models.
         operands: returns those of an operator, for the type of its first output.
     """
 

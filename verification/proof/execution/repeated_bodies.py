@@ -46,7 +46,6 @@ class RepeatedBody:
     """Nodes of a body, in blocks where the last iterations had equal facts.
 
     Args:
-        program: the body.
         execute: executes some of its nodes one by one.
     """
 

@@ -59,8 +59,6 @@ class Safety:
         """Test whether an operator cannot fail on operands with these facts.
 
         Args:
-            head: the operator.
-            args: its operands.
             count: number of outputs of its node.
         """
         key = head, count, *[arg and arg.fact for arg in args]
@@ -93,8 +91,6 @@ class Safety:
         """Reason why an operator may fail; empty if it cannot.
 
         Args:
-            head: the operator.
-            args: its operands.
             count: number of outputs of its node.
             facts: numbers that are known to be at least 0.
         """
@@ -109,8 +105,6 @@ class Safety:
         """Test whether an older version of an operator certainly accepts operands.
 
         Args:
-            head: the operator.
-            args: its operands.
             count: number of outputs of its node.
             version: the opset of its node.
         """
@@ -127,8 +121,6 @@ class Safety:
         """Numbers that are at least 0 wherever an operator runs.
 
         Args:
-            head: the operator.
-            args: its operands.
             count: number of outputs of its node.
         """
         if head.op is None or head.opset < OLDEST_OPSET:

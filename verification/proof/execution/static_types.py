@@ -57,7 +57,6 @@ class _StaticTypes:
         """Types of the outputs of a graph or function.
 
         Args:
-            program: the graph.
             inputs: types of the values that it is feeds.
             around: types of the graph around it, which it captures.
         """

@@ -79,7 +79,6 @@ class ValueNumbers:
     """Numbers of the values of two models.
 
     Args:
-        terms: the terms of the proof.
         inputs: terms of the inputs, by name.
     """
 

@@ -49,7 +49,6 @@ class Conditions:
     """Conditions of the original, and those that follow from them.
 
     Args:
-        field: the field of the functions.
         array_of: function that returns the elements of a constant, None for other terms.
     """
 
@@ -92,7 +91,6 @@ class Conditions:
         """Function before the movement of its elements, which has the same conditions.
 
         Args:
-            real: the function.
             with_parts: look beyond slices, too; the function then has more elements.
         """
         while True:

@@ -81,7 +81,6 @@ class ConstantValues:
     """Functions of constants only, and their values.
 
     Args:
-        field: the field of functions.
         array_of: the elements of a term if it is a constant; otherwise None.
     """
 

@@ -25,7 +25,6 @@ def simplest(field: Field, number: Any) -> Real:
     the float itself. Different floats of a type are different numbers.
 
     Args:
-        field: the field.
         number: a finite numpy float of the constant's type.
     """
     value = float(number)
@@ -48,7 +47,6 @@ def simple_near(field: Field, number: Any, is_constant: bool = False) -> Real:
     """Simple number within a unit in the last place of a float; otherwise the float.
 
     Args:
-        field: the field.
         number: a finite numpy float.
         is_constant: whether the simple number must be one that is rounded to a float.
     """

@@ -21,11 +21,7 @@ _Table = tuple[dict[float, Real], list[float]]
 
 
 class Numbers:
-    """Positive numbers of both models, their inverses and products.
-
-    Args:
-        field: the field of functions.
-    """
+    """Positive numbers of both models, their inverses and products."""
 
     def __init__(self, field: Field) -> None:
         self.field = field

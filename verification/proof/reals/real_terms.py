@@ -90,7 +90,6 @@ class RealTerms:
     """Real functions of terms.
 
     Args:
-        terms: the terms of both models.
         settle: function that pushes the outermost slice of a term down.
     """
 
@@ -516,8 +515,6 @@ class RealTerms:
         """Sum of a function along axes, which stay with size 1.
 
         Args:
-            real: the function.
-            shape: its shape.
             axes: the axes, counted from the front.
         """
         back = sorted(len(shape) - axis for axis in axes)

@@ -49,7 +49,6 @@ class Base(NamedTuple):
     """Constant, or function of constants.
 
     Attributes:
-        real: its function.
         shape: the shape of this function.
         array: its elements; None if they are computed anew.
     """
@@ -66,7 +65,6 @@ class Product(NamedTuple):
         base: the constant that is multiplied.
         number: a number that is a factor.
         vector: a factor that varies along an axis; None for none.
-        axis: this axis.
     """
 
     base: Base
@@ -90,8 +88,6 @@ class RoundedConstants:
     """Constants of both models by their quotients.
 
     Args:
-        field: the field of functions.
-        values: the values of functions of constants.
         floats: constants that count as functions, by the values of these.
     """
 
@@ -233,7 +229,6 @@ class RoundedConstants:
 
         Args:
             array: the constant.
-            factors: values of functions.
             number: a number that is a factor.
             total: the only function, whose partial sums may be rounded although it is a float.
         """

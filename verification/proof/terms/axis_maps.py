@@ -81,7 +81,6 @@ def broadcast_from(term: Term, *, unranked: bool = False) -> frozenset[Term]:
     Two terms fit each other if each two of these do.
 
     Args:
-        term: the term.
         unranked: whether to look only below terms of unknown rank.
     """
     sources: set[Term] = set()
@@ -108,9 +107,6 @@ def axis_map(terms: Terms, head: Head, args: Args, axis: int) -> AxisMap | None:
     """Axes of the arguments that an axis of an output follows; None if unknown.
 
     Args:
-        terms: the terms.
-        head: an operator.
-        args: its arguments.
         axis: axis of the first output.
     """
     if speaks_of_no_axis(head, args):

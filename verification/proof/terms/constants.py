@@ -129,8 +129,6 @@ def evaluate(head: Head, node: Node, tensors: Sequence[Tensor | None]) -> list[T
     domain, runtimes may have other results, or an output is not a tensor.
 
     Args:
-        head: the operator.
-        node: a node that applies it.
         tensors: one for each input of the node, None where it is left out.
     """
     rules = rules_of(node.op)

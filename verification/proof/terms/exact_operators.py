@@ -36,7 +36,6 @@ def is_exact(name: str, terms: Iterable[Term | None]) -> bool:
     """Test whether an operator has the same bits in each kernel.
 
     Args:
-        name: the operator.
         terms: operands and outputs; all operators are exact on integers.
     """
     rules = described().get(name)

@@ -125,8 +125,6 @@ class TermFacts:
         """Facts of the outputs of a head without bodies that are not cached.
 
         Args:
-            head: an operator.
-            args: its arguments.
             tensors: values of constants.
             count: how many outputs there are.
         """

@@ -307,7 +307,6 @@ def meaning_of(op: Operator, version: int, outputs: int) -> Meaning:
     """Meaning of an operator at a version of its domain.
 
     Args:
-        op: the operator.
         version: the version of its domain.
         outputs: number of outputs of its node; 0 if unknown.
     """

@@ -19,10 +19,7 @@ def size_key(head: Head, args: Args, count: int, symbols: Sizes) -> Hashable:
     """Key of all that the output sizes of a head depend on; None if that is not certain.
 
     Args:
-        head: an operator.
-        args: its arguments.
         count: number of its outputs.
-        symbols: the symbols of the proof.
     """
     rules = None if head.op is None else described().get(head.op.qualname)
     if rules is None or head.op is None or normal_domain(head.op.domain):

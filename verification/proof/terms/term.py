@@ -214,7 +214,6 @@ class Term:
     """Output of a head applied to terms. `Terms` alone builds it; immutable but for its fact.
 
     Attributes:
-        head: the function symbol.
         args: the arguments; None for an absent input.
         index: which output.
         number: position in the order in which terms are built, arguments first.
@@ -257,7 +256,6 @@ def descendants(
     """Subterms of terms, each once, arguments first; without recursion.
 
     Args:
-        roots: the terms.
         visited: subterms to skip; those visited are added.
         budget: budget that counts a step for each, where many are visited again and again.
     """

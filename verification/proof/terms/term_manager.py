@@ -63,7 +63,6 @@ class Terms:
         demands: numbers that are at least 0 wherever the original runs.
 
     Attributes:
-        heads: their heads.
         symbols: the symbols of their sizes.
         limits: trip count of a loop, by the symbol of its iteration number.
         ended: loop that a condition may end, by the symbol of its number of iterations.
@@ -433,8 +432,6 @@ class Terms:
         the same head are built here.
 
         Args:
-            term: the term.
-            args: its arguments.
             parts: the terms inside its head, if they are replaced.
             replace: function of its fact, where inference finds none.
         """
