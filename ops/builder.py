@@ -125,12 +125,43 @@ class Builder:
     def add(
         self, op_type: str, inputs: Sequence[Value | None], label: str, **attributes: Any
     ) -> Value:
-        """A node with one output; a Where becomes a `select`."""
+        """A node with one output; a Where becomes a `select`, a Gather copies rows of strings."""
         if op_type == "Where" and formal_inputs(op_type, self.opset):
             condition, one, other = inputs
             assert condition is not None and one is not None and other is not None
             return self.select(condition, one, other, label)
+        if op_type == "Gather":
+            data, places = inputs
+            assert data is not None and places is not None
+            if self._types.of(data) == _T.STRING:
+                return self._gather_texts(data, places, attributes.get("axis", 0), label)
         return self.apply(Operator.make(op_type, **attributes), inputs, label)
+
+    def _gather_texts(self, data: Value, places: Value, axis: int, label: str) -> Value:
+        """Emit a Gather of strings: by tuples of indices, or along the last axis.
+
+        Of a row, onnxruntime's Gather copies the first string alone (`ops.departures`).
+        """
+        rank, count = (self._rank(value) for value in (data, places))
+        is_row = rank is None or axis % rank < rank - 1
+        if is_row and axis == 0 and is_defined("GatherND", self.opset):
+            if self._types.of(places) != _T.INT64:  # GatherND takes no others
+                places = self.add("Cast", [places], f"{label}_places", to=_T.INT64)
+            tuples = self.unsqueeze(places, -1, f"{label}_places")
+            return self.add("GatherND", [data, tuples], label)
+        op = Operator.make("Gather", axis=axis)
+        if not is_row or rank is None or count is None:
+            return self.apply(op, [data, places], label)
+        axis, last = axis % rank, rank - 1
+        others = [each for each in range(rank) if each != axis]
+        moved = self.transpose(data, [*others, axis], f"{label}_rows")
+        picked = self.apply(Operator.make("Gather", axis=last), [moved, places], f"{label}_rows")
+        back = [*range(axis), *range(last, last + count), *range(axis, last)]
+        return self.transpose(picked, back, label)
+
+    def _rank(self, value: Value) -> int | None:
+        shape = ValueOperand(value, self._types, self.shape_of).shape
+        return None if shape is None else len(shape)
 
     def select(
         self,

@@ -309,15 +309,9 @@ class Feeding(Iterations):
         self._tails[rows] = after
         return rows
 
-    def final(self, rows: Value, label: str, elem_type: int = 0) -> Value:
-        """Emit the row after the last iteration, of rows with the initial one first.
-
-        onnxruntime 1.32 gathers the first element alone of a row of strings.
-        """
-        if elem_type == onnx.TensorProto.STRING:
-            row = self.cut(rows, -1, LAST_OF_64_BITS)
-        else:
-            row = self.emit.add("Gather", [rows, self.iterations], "last", axis=0)
+    def final(self, rows: Value, label: str) -> Value:
+        """Emit the row after the last iteration, of rows with the initial one first."""
+        row = self.emit.add("Gather", [rows, self.iterations], "last", axis=0)
         return self.emit.squeeze(row, 0, label)
 
     # Batched values ------------------------------------------------------------------------------

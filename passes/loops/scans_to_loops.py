@@ -175,7 +175,10 @@ class _Conversion:
         number = body.add_input("i", scalar_declaration("i", onnx.TensorProto.INT64))
         holds = body.add_input("holds", scalar_declaration("holds", onnx.TensorProto.BOOL))
         states = [add_input(body, state.argument, inference) for state in loop_view.states]
-        elements = self._elements(Builder(body), loop_view, number, last)
+        inside = Builder(body)
+        # In the body they are iteration numbers.
+        inside.shape_of = lambda v: () if v.graph is body else inference.fact(v).shape
+        elements = self._elements(inside, loop_view, number, last)
         template = Template(scan, body, fold=self.fold)
         results = template.instantiate([*states, *elements])
         flag = scalar_declaration("holds", onnx.TensorProto.BOOL)

@@ -508,8 +508,7 @@ class Batcher(NodeBatcher):
         if state in self._collected:
             return self._collected[state]
         # There is one value more than iterations: at index 0, without iterations, the initial one.
-        elem_type = self.inference.fact(state.initial).elem_type
-        return self.feeding.final(self._values[state], state.result.name, elem_type)
+        return self.feeding.final(self._values[state], state.result.name)
 
     def stack(
         self, stacked: ScanOutput, dropped: Sequence[int] = (), sizes: Sequence[int] = ()

@@ -1,8 +1,10 @@
 import numpy as np
 import onnx
 import pytest
+from harness import run_in_onnxruntime
 from straightline import ir, reference
 from straightline.analysis.constants.folding import Folder
+from straightline.facts.polynomial import Dimension
 from straightline.ops.builder import Builder
 from straightline.passes import RewriteError
 from tables import table
@@ -175,3 +177,28 @@ ZERO, LESS_ZERO = np.array(0.0, np.float32), np.array(-0.0, np.float32)
 )
 def test_selects_keep_signs_of_zeros(how, written):
     assert one_of_two(**how) == written
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 1)])
+@pytest.mark.parametrize("axis", [0, 1, -2, -1])
+@pytest.mark.parametrize(("opset", "is_known"), [(10, True), (11, True), (11, False), (17, False)])
+def test_rows_of_strings_in_onnxruntime(opset, is_known, axis, shape):
+    """Its Gather copies the first string of a row alone."""
+    head = f'<ir_version: 7, opset_import: ["" : {opset}]>'
+    text = f"{head} g (string[2,3,4] x, int32[1] i) => () {{ }}"
+    model = ir.load(onnx.parser.parse_model(text))
+    x, i = model.graph.inputs
+    i.type = onnx.helper.make_tensor_type_proto(onnx.TensorProto.INT32, shape)
+    emitter, dim = Builder(model.graph), Dimension.constant(1)
+    if is_known:
+        emitter.shape_of = {x: (dim,) * 3, i: (dim,) * len(shape)}.get
+    elif axis:
+        return  # axes after the first one move where ranks are known
+    y = emitter.add("Gather", [x, i], "y", axis=axis)
+    info = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.STRING, None)
+    model.graph.set_outputs([y], [info])
+    texts = np.array([f"{n}" for n in range(24)], object).reshape(2, 3, 4)
+    places = np.array([1, 0], np.int32)[: np.prod(shape, dtype=int)].reshape(shape)
+    for run in (reference.run, run_in_onnxruntime):
+        (found,) = run(ir.to_proto(model), {"x": texts, "i": places})
+        np.testing.assert_array_equal(found, np.take(texts, places, axis))

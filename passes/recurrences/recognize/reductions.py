@@ -342,8 +342,7 @@ def _held(
     recurrence: Recurrence, reader: StepReader, reset: Coefficient, rows: Value, fact: Fact
 ) -> Replacement | None:
     """Replace a state by the row that replaced it last; None where steps must compose."""
-    # onnxruntime 1.32 gathers the first element alone of a row of strings.
-    if reset.single and (fact.elem_type != _TYPES.STRING or is_one(fact)):
+    if reset.single:
         return _held_whole(recurrence, reader, reset, rows, fact)
     if not is_defined("GatherElements", recurrence.emit.opset):
         return None
@@ -414,11 +413,6 @@ def is_small(fact: Fact) -> bool:
     if size is None or not fact.elem_type:
         return False
     return size * onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type).itemsize <= MOST_STEP_BYTES
-
-
-def is_one(fact: Fact) -> bool:
-    """Test for a single element."""
-    return product(fact.dims).value == 1
 
 
 def is_every_read(recurrence: Recurrence) -> bool:

@@ -131,6 +131,18 @@ def test_there_and_back():
     assert_equal_outputs(text, back, {"s": numbers(3), "x": numbers(4, 3)})
 
 
+@pytest.mark.parametrize(("axis", "backward"), [(0, 0), (1, 1), (-1, 0)])
+def test_rows_of_strings(axis, backward):
+    """onnxruntime's Gather copies the first string of a row alone."""
+    text = f"""g (string[4, 4] x) => (string[4, 4] z) {{ z = Scan <num_scan_inputs = 1,
+        scan_input_axes = [{axis}], scan_input_directions = [{backward}],
+        body = b (string[4] e) => (string[4] r) {{ r = Identity (e) }}> (x) }}"""
+    x = np.array([f"{n}" for n in range(16)], object).reshape(4, 4)
+    (found,) = run_in_onnxruntime(converted(text), {"x": x})
+    rows = np.moveaxis(x, axis, 0)
+    np.testing.assert_array_equal(found, rows[::-1] if backward else rows)
+
+
 def scan(declared, result):
     return f"""g (float[N, 3] x, {declared}) => (float[?, ?] z) {{
         z = Scan <num_scan_inputs = 1, scan_output_directions = [1],

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from harness import as_model, run_passes
-from straightline import reference
+from harness import as_model, run_in_onnxruntime, run_passes
+from loops import op_types
+from straightline import reference, rewrite
 from straightline.passes import EliminateDeadNodes, Pipeline
 from straightline.passes.sequences.lower_sequences import LowerSequences
 from tables import table
@@ -122,3 +123,15 @@ def test_a_map_over_nothing_needs_a_type_for_the_sequence(declared, body, lowere
     result = Pipeline([LowerSequences()]).run(as_model(text))
     assert ("SequenceMap" not in left(result)) == lowered
     assert not any(r.op_type == "SequenceLength" for r in result.kept)
+
+
+def test_an_element_of_strings_in_onnxruntime():
+    """Its Gather copies the first string of a row alone."""
+    text = f"""{HEAD} g (string[3] x, int64 n) => (string[3] y) {{ e = SequenceEmpty <dtype = 8> ()
+        c = Constant <value = bool {{1}}> () s = Loop (n, c, e) <body = b (int64 i, bool c1,
+            seq(string[3]) q) => (bool c2, seq(string[3]) o) {{ c2 = Identity (c1)
+            o = SequenceInsert (q, x) }}> {at(0)} y = SequenceAt (s, p) }}"""
+    model, x = rewrite(as_model(text)), np.array(["a", "b", "c"], object)
+    assert "Loop" not in op_types(model.graph)
+    (found,) = run_in_onnxruntime(model, {"x": x, "n": np.array(2)})
+    np.testing.assert_array_equal(found, x)
