@@ -282,18 +282,18 @@ def _compose(
         first = _fill(reader, parts, width, reader.is_float or semiring.act == "Add")
     swaps, old = _swaps(steps), recurrence.states[0].result
     rest = None if reader.modulus is None else reader.value_of(reader.modulus)
-    product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old, rest)
     is_bounded = steps[0].plain.is_bounded
+    kinds = _only_sides(reader, steps) if Place(0, 1) in parts else ()
+    product = Product(semiring, width, tuple(parts), fact.elem_type, power, swaps, old, rest, kinds)
     is_scaled = is_bounded and (power is not None or Place(0, 0) in parts)
     is_wide = is_bounded and fact.elem_type in PLAIN_INTEGERS and Place(0, 1) in parts
     is_wide = is_wide or rest is not None
-    rows = _rows(recurrence, reader, parts, fact, is_scaled)
+    rows = _rows(recurrence, reader, parts, fact, _sides(steps) if is_scaled else kinds, kinds)
     if is_wide:
-        product = dataclasses.replace(product, elem_type=_TYPES.INT64)
         wide = (
             None if rest is None else recurrence.emit.add("Cast", [rest], "rest", to=_TYPES.INT64)
         )
-        product = dataclasses.replace(product, modulus=wide)
+        product = dataclasses.replace(product, elem_type=_TYPES.INT64, modulus=wide)
         rows = _widened(recurrence, reader, dict(zip(parts, rows, strict=True)), wide)
     elif reader.saturates:
         rows = _from_first_iteration(recurrence, dict(zip(parts, rows, strict=True)))
@@ -317,7 +317,7 @@ def _compose(
         states = recurrence.from_first(after)
     elif reader.saturates:
         states = recurrence.from_first(states)
-    elif is_scaled or reader.drops or isinstance(reader, LogReader):
+    elif is_scaled or kinds or reader.drops or isinstance(reader, LogReader):
         states = recurrence.from_first([recurrence.feeding.after(own) for own in states])
     if isinstance(reader, LogReader) and not reader.is_plain:
         states = lost_nans(recurrence, reader, parts, states, fact)
@@ -337,6 +337,26 @@ def _swaps(steps: Sequence[Step]) -> bool:
     """Test for a factor that may swap the bounds of a single state."""
     plain, weight = steps[0].plain, steps[0].plain.weights[0]
     return plain.is_bounded and not (weight is not None and weight.positive)
+
+
+def _sides(steps: Sequence[Step]) -> tuple[str, ...]:
+    """The operators of the bounds, unless a factor may move one to the other side."""
+    plain = steps[0].plain
+    sides = (("Max", plain.lower), ("Min", plain.upper))
+    kinds = tuple([kind for kind, bound in sides if bound is not None])
+    return () if _swaps(steps) and len(kinds) == 1 else kinds
+
+
+def _only_sides(reader: StepReader, steps: Sequence[Step]) -> tuple[str, ...]:
+    """The operator of the only bound, if that is constant and small."""
+    kinds, plain = _sides(steps), steps[0].plain
+    bound = plain.upper if plain.lower is None else plain.lower
+    is_sum = reader.is_float and reader.semiring is SUMS
+    if len(kinds) != 1 or bound is None or not is_sum or bound.present is not None:
+        return ()
+    array = reader.array_of(bound)
+    # The largest number and the least have this bound, too, whatever rounds.
+    return kinds if array is not None and float(np.abs(array).max(initial=0)) < 1e4 else ()
 
 
 def _parts(
@@ -404,11 +424,13 @@ def _rows(
     reader: StepReader,
     parts: Mapping[Place, Coefficient],
     fact: Fact,
-    is_scaled: bool,
+    sides: Sequence[str],
+    kinds: Sequence[str],
 ) -> list[Value]:
     """Emit the elements of all iterations, the constant function of the initial values first.
 
-    Of the first row, weights are never read.
+    Of the first row, weights are never read. Finite numbers are put in place of infinities: in the
+    bounds of the first row on some sides, in all offsets on others.
     """
     emit, rows = recurrence.emit, []
     indices = range(len(recurrence.states))
@@ -424,11 +446,14 @@ def _rows(
         elif reader.restored is not None or reader.drops:
             worst = reader.value_of(reader.worst)
             first = emit.add("Where", [emit.add("IsNaN", [first], "nan"), worst, first], "first")
-        if is_scaled and place.column > 1 and not place.is_flag:
+        if sides and place.column > 1 and not place.is_flag:
             # A power that underflows to 0 makes NaN of an infinity, as the start of a maximum.
-            first = finite(emit, first, fact.elem_type)
+            first = finite(emit, first, fact.elem_type, sides)
         own = reader.rows_of(part, np.dtype(bool) if place.is_flag else None)
-        rows.append(emit.concat([first, own], 0, "rows"))
+        whole = emit.concat([first, own], 0, "rows")
+        if kinds and place == Place(0, 1):
+            whole = finite(emit, whole, fact.elem_type, kinds)
+        rows.append(whole)
     return rows
 
 

@@ -107,11 +107,15 @@ def combine(emit: Builder, op_type: str, operands: Sequence[Value], elem_type: i
     )
 
 
-def finite(emit: Builder, value: Value, elem_type: int) -> Value:
-    """Emit the nearest finite numbers."""
+def finite(
+    emit: Builder, value: Value, elem_type: int, kinds: Sequence[str] = ("Max", "Min")
+) -> Value:
+    """Emit the nearest finite numbers: by Max in place of -inf, by Min in place of inf."""
     limits = np.finfo(onnx.helper.tensor_dtype_to_np_dtype(elem_type))
-    least, most = (emit.constant(np.array(end), "finite") for end in (limits.min, limits.max))
-    return emit.clamp(value, least, most, "finite")
+    for kind in kinds:
+        end = limits.min if kind == "Max" else limits.max
+        value = emit.add(kind, [value, emit.constant(np.array(end), "finite")], "finite")
+    return value
 
 
 OFFSET, LOWER, UPPER = range(3)
@@ -148,6 +152,8 @@ class Product:
         swaps: true if a weight may be negative, which swaps bounds.
         old: the value that the results replace.
         modulus: the divisor of which all elements are rests; None for none.
+        kinds: the bounds that make any offset a finite one on their side: of -inf and inf, the
+            sum would be NaN where the loop has the bound and then inf.
     """
 
     semiring: Semiring
@@ -158,6 +164,7 @@ class Product:
     swaps: bool = False
     old: Value | None = None
     modulus: Value | None = None
+    kinds: tuple[str, ...] = ()
 
     def __call__(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
@@ -189,6 +196,9 @@ class Product:
         for row, column in itertools.product(range(self.width), range(self.width + 3)):
             joined |= self._element(emit, before, factors, Place(row, column))
         self._bound(emit, joined, after)
+        offset = Place(0, self.width)
+        if self.kinds and offset in joined:
+            joined[offset] = finite(emit, joined[offset], self.elem_type, self.kinds)
         if self.modulus is not None:
             for place in [place for place in joined if not place.is_flag]:
                 joined[place] = emit.add("Mod", [joined[place], self.modulus], "rest")

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from harness import as_model, run_in_onnxruntime
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline import reference
 from tables import table
 
 
@@ -91,6 +93,29 @@ def test_infinities_between_constant_bounds(body):
         for first in ([-1e30, -np.inf, np.inf], [-np.inf, np.inf, -3e38]):
             x[:1] = first
             assert_same(text, model, x, s0=np.float32([1e30, np.inf, np.inf]))
+
+
+@table(
+    "a = Add (s, e) s2 = Relu (a)",
+    "a = Sub (s, e) s2 = Max (a, nil)",
+    "a = Add (e, s) s2 = Min (half, a)",
+    "a = Mul (s, half) b = Add (a, e) s2 = Relu (b)",
+    "a = Mul (s, half) s2 = Max (a, half)",
+)
+def test_numbers_at_one_bound_stay(body):
+    """Of -inf and inf the loop has a bound and then inf, where sums of both would be NaN."""
+    text = loop(f"{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    model, rng = raised(text, kept=["Scan"]), np.random.default_rng(3)
+    for length in (1, 2, 3, 9) * 6:
+        x, start = numbers(length), numbers(1)[0]
+        x[rng.random(x.shape) < 0.3] = np.inf
+        x *= rng.choice([-1, 1], x.shape)
+        start[:2] = rng.choice([-np.inf, np.inf, 0.5], 2)
+        feeds = {"x": x, "n": np.array(length), "s0": start}
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(as_model(text), feeds), run(model, feeds), strict=True):
+                number = ~np.isnan(one)
+                np.testing.assert_allclose(other[number], one[number], rtol=1e-4, atol=1e-4)
 
 
 def from_zero(body):
