@@ -21,6 +21,8 @@ from ..facts.fact import (
 from ..facts.polynomial import Dimension, product
 from ..facts.safety_context import Premises, require
 from ..ir import Node, Value
+from ..limits import allowed
+from ..limits import limit as limit_of
 from .agreement import is_integer
 from .axes import RankAnswer, length_of
 from .axis_map import Named, PassesAxes, number_of, opset_of
@@ -132,6 +134,8 @@ class Range(OperatorRules):
             raise Unbatchable("returns a number of elements that may vary between iterations")
         if length is None:
             return [numbered(batch, delta.value)]
+        if not abs(length / delta.value) <= limit_of("construct_elements"):
+            raise Unbatchable(f"returns more elements than {allowed('construct_elements')}")
         steps = np.arange(0, length, delta.value)
         kind = onnx.helper.tensor_dtype_to_np_dtype(batch.require(0).fact.elem_type)
         row = batch.emit.constant(steps.astype(kind), batch.label("_row"))

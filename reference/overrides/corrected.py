@@ -16,6 +16,7 @@ from onnx.reference.ops.op_mod import Mod as _Mod
 from onnx.reference.ops.op_pow import Pow as _Pow
 from onnx.reference.ops.op_quantize_linear import QuantizeLinear_25 as _QuantizeLinear
 from onnx.reference.ops.op_random_uniform_like import RandomUniformLike as _RandomUniformLike
+from onnx.reference.ops.op_range import Range as _Range
 
 from ..bodies import Array
 from ..errors import EvaluationError
@@ -50,6 +51,20 @@ class Pow(_Pow):
     def _run(self, a: Array, b: Array) -> Any:
         exponents = np.broadcast_to(b, np.broadcast_shapes(a.shape, b.shape)).copy()
         return super()._run(a, exponents)  # type: ignore[no-untyped-call]
+
+
+class Range(_Range):
+    """Range: numpy counts the elements of integers as doubles, which has none up to 2^63 - 1."""
+
+    def _run(self, start: Array, limit: Array, delta: Array, **options: Any) -> Any:
+        if start.dtype.kind != "i" or not delta.any():
+            run: Any = super()._run
+            return run(start, limit, delta, **options)
+        first, end, step = (each.item() for each in (start, limit, delta))
+        count = max(-((first - end) // step), 0)
+        if count > np.iinfo(np.intp).max // start.itemsize:
+            raise EvaluationError(f"Range of {count} elements")
+        return (start + delta * np.arange(count).astype(start.dtype),)
 
 
 class Gemm(_Gemm):
@@ -309,6 +324,7 @@ CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
     Div,
     Mod,
     Pow,
+    Range,
     RandomUniformLike,
     Clip,
     Expand,

@@ -169,7 +169,12 @@ def test_loops_within_loops_of_any_trip_counts(start):
                 => (bool c2, float f, int64[?] r) {
                 c2 = Identity (c) d = Expand (k, m) r = Mul (i, d)
                 q = ReduceSum <keepdims = 0> (d) v = Cast <to = 1> (q) w = Add (a, v)
-                f = Sin (w) }> }"""))  # fmt: skip
+                f = Sin (w) }> }"""),
+    ("returns more elements than construct_elements=", """g (int64 n) => (int64[?] z)
+            <int64 h = {4611686018427387904}, int64 one = {1}, bool yes = {1}> {
+            z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, int64 r) {
+                c2 = Identity (c) e = Add (i, h) d = Range (i, e, one)
+                r = Size (d) }> }"""))  # fmt: skip
 def test_kept_loops_and_their_reasons(reason, text):
     assert_keeps(VectorizeLoops(), text, reason)
 

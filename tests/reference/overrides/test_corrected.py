@@ -7,6 +7,7 @@ from straightline.reference import EvaluationError, operator_kernel
 from tables import table
 
 INF, NAN = np.inf, np.nan
+LAST = 2**63 - 1
 
 
 @pytest.mark.parametrize("opset", [11, 13, 18])
@@ -213,3 +214,23 @@ def test_numbers_beyond_32_bits_saturate(zero, opset):
     operands = [np.float32([INF, -INF, 3e9, -3e9, 0.5, 1.5, 300]), np.array(1, np.float32)]
     assert_as_onnxruntime(*one_node("QuantizeLinear", operands, opset))
     assert_as_onnxruntime(*one_node("QuantizeLinear", [*operands, zero], opset))
+
+
+@table(
+    (0, LAST, LAST // 2, [0, LAST // 2, LAST - 1]),
+    (-LAST - 1, LAST, LAST, [-LAST - 1, -1, LAST - 1]),
+    (LAST, -LAST, -LAST, [LAST, 0]),
+    (LAST - 3, LAST, 2, [LAST - 3, LAST - 1]),
+    (0, -LAST, 1, []),
+    (5, 0, -2, [5, 3, 1]),
+)
+def test_ranges_up_to_the_last_integer(start, limit, delta, expected):
+    """numpy counts as doubles."""
+    model, feeds = one_node("Range", [np.array(n) for n in (start, limit, delta)], 11)
+    assert reference.run(model, feeds)[0].tolist() == expected
+
+
+def test_a_range_that_no_memory_holds():
+    model, feeds = one_node("Range", [np.array(n) for n in (0, LAST, 1)], 11)
+    with pytest.raises(EvaluationError, match=f"Range of {LAST} elements"):
+        reference.run(model, feeds)
