@@ -139,6 +139,8 @@ def explained(error: Exception) -> Complaint:
         code = EXIT_USAGE if isinstance(error, PassOptionError) else EXIT_BAD_INPUT
         more: Any = getattr(error, "to_dict", dict)
         return Complaint(kind, error.lines(), code, more())
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # of os.getcwd
+        return Complaint(kind, ["the working folder was deleted"], EXIT_BAD_INPUT)
     if isinstance(error, OSError | MemoryError):
         return Complaint(kind, [str(error) or "out of memory"], EXIT_BAD_INPUT)
     if os.environ.get("STRAIGHTLINE_TRACEBACK"):

@@ -36,6 +36,7 @@ def _streams(monkeypatch):
     (PassOptionError("no such pass"), 2, "error: no such pass\n"),
     (typer.BadParameter("bad  \n value"), 2, "bad value (see --help)\n"),
     (OSError(errno.ENOSPC, "no space"), 1, "error: [Errno 28] no space\n"),
+    (FileNotFoundError(errno.ENOENT, "x"), 1, "error: the working folder was deleted\n"),
     (MemoryError(), 1, "error: out of memory\n"),
     (KeyboardInterrupt(), 130, "error: interrupted\n"),
     (TypeError("a\nb"), 70, "error: a fault of straightline itself, TypeError: a b;"),
