@@ -56,15 +56,15 @@ class Pow(_Pow):
 class Range(_Range):
     """Range: numpy counts the elements of integers as doubles, which has none up to 2^63 - 1."""
 
-    def _run(self, start: Array, limit: Array, delta: Array, **options: Any) -> Any:
-        if start.dtype.kind != "i" or not delta.any():
+    def _run(self, starts: Array, ends: Array, steps: Array, stash_type: Any = None) -> Any:
+        if starts.dtype.kind != "i" or not steps.any():
             run: Any = super()._run
-            return run(start, limit, delta, **options)
-        first, end, step = (each.item() for each in (start, limit, delta))
+            return run(starts, ends, steps, stash_type)
+        first, end, step = (each.item() for each in (starts, ends, steps))
         count = max(-((first - end) // step), 0)
-        if count > np.iinfo(np.intp).max // start.itemsize:
+        if count > np.iinfo(np.intp).max // starts.itemsize:
             raise EvaluationError(f"Range of {count} elements")
-        return (start + delta * np.arange(count).astype(start.dtype),)
+        return (starts + steps * np.arange(count).astype(starts.dtype),)
 
 
 class Gemm(_Gemm):

@@ -18,7 +18,12 @@ SIGNED: frozenset[int] = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64])
 WHOLE_IN: dict[int, int] = {_T.FLOAT: 24, _T.DOUBLE: 53}
 """Bits of whole numbers that are exact in a float type."""
 
-_WIDER_FLOATS = frozenset([(_T.FLOAT16, _T.FLOAT), (_T.FLOAT16, _T.DOUBLE), (_T.FLOAT, _T.DOUBLE)])
+_WIDER_FLOATS = frozenset(
+    [
+        *((_T.FLOAT16, _T.FLOAT), (_T.FLOAT16, _T.DOUBLE), (_T.FLOAT, _T.DOUBLE)),
+        *((_T.BFLOAT16, _T.FLOAT), (_T.BFLOAT16, _T.DOUBLE)),
+    ]
+)
 
 
 def holds(narrow: int, wide: int) -> bool:
@@ -59,7 +64,7 @@ def is_detour(first: int, way: int, last: int) -> bool:
     """Test whether a cast by way of another type is a cast at once. Integers keep their low bits;
     floats out of range of an integer type have no defined cast."""
     if first not in _BITS or last not in INTEGER_BITS:
-        return holds(first, way) and last in _NUMBERS
+        return holds(first, way) and (first == last or last in _NUMBERS)
     if way not in INTEGER_BITS:
         return holds(first, way) and (first == last or holds(first, last))
     return holds(first, way) or INTEGER_BITS[last] <= INTEGER_BITS[way]

@@ -38,7 +38,9 @@ def pair(kind, wide, nodes):
 
 
 @pytest.mark.parametrize("name", MOVES)
-@pytest.mark.parametrize(("kind", "wide"), [("int8", "float"), ("float16", "float")])
+@pytest.mark.parametrize(
+    ("kind", "wide"), [("int8", "float"), ("float16", "float"), ("bfloat16", "float")]
+)
 def test_elements_that_are_moved(kind, wide, name):
     before, after = pair(kind, wide, MOVES[name])
     assert_proved(before, after)
@@ -65,6 +67,7 @@ def test_integers_that_are_chosen(kind, wide, name):
     ("int8", "int32", "t = Add (a, b) r = Max (t, a)"),
     ("int8", "int32", "t = Add (a, b) r = Div (t, k)"),
     ("int32", "float", MOVES["Pad"]),
+    ("float16", "bfloat16", MOVES["Concat"]),
 )
 def test_near_misses(kind, wide, nodes):
     assert_open(*pair(kind, wide, nodes))
