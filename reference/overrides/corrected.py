@@ -58,8 +58,8 @@ class Range(_Range):
 
     def _run(self, starts: Array, ends: Array, steps: Array, stash_type: Any = None) -> Any:
         if starts.dtype.kind != "i" or not steps.any():
-            run: Any = super()._run
-            return run(starts, ends, steps, stash_type)
+            run: Any = super()._run  # of onnx 1.20 without a type
+            return run(starts, ends, steps, *([] if stash_type is None else [stash_type]))
         first, end, step = (each.item() for each in (starts, ends, steps))
         count = max(-((first - end) // step), 0)
         if count > np.iinfo(np.intp).max // starts.itemsize:
