@@ -1,19 +1,19 @@
-"""Processes that share the folders of the tests: each runs the next one that is left.
+"""Processes that share the folders of the tests: each collects and runs the next one that is left.
 
     export STRAIGHTLINE_FOLDERS=build/tests; pytest & pytest
 
-Workers of pytest-xdist send three reports of each test to a third process: a tenth of the time of
-short tests.
+Workers of pytest-xdist send three reports of each test to a third process, a tenth of the time of
+short tests, and each of them imports all files.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 
 class SharedFolders:
-    """Plugin that runs the folders which no other process has claimed.
+    """Plugin that collects and runs the folders which no other process has claimed.
 
     Args:
         claims: a folder of marks, one for each folder of tests.
@@ -22,33 +22,40 @@ class SharedFolders:
     def __init__(self, claims: Path) -> None:
         self._claims = claims
 
+    def pytest_collection(self) -> bool:
+        """Collect nothing before a folder is claimed."""
+        return True
+
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run folder by folder, large ones first."""
-        if session.testsfailed or session.config.option.collectonly:
-            return None  # pytest tells of errors of the collection
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run folder by folder, large ones first; errors of a collection count as failures."""
         run = session.config.hook.pytest_runtest_protocol
-        for folder, items in _folders(session.items):
+        count = 0
+        for folder, files in _folders(session.config.rootpath, session.config.args):
             if self._claim(folder):
+                items = session.perform_collect([str(file) for file in files])
+                count += len(items)
                 for item, following in zip(items, [*items[1:], None], strict=True):
                     run(item=item, nextitem=following)
+        session.testscollected = count
         return True
 
     def _claim(self, folder: Path) -> bool:
         try:
-            (self._claims / "-".join(folder.parts[1:])).mkdir(parents=True)
+            (self._claims / "-".join(folder.parts)).mkdir(parents=True)
         except FileExistsError:
             return False
         return True
 
 
-def _folders(items: Iterable[pytest.Item]) -> list[tuple[Path, Sequence[pytest.Item]]]:
-    """The tests of each folder, those of most bytes first."""
-    folders: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        folders.setdefault(item.path.parent, []).append(item)
+def _folders(root: Path, places: Iterable[str]) -> list[tuple[Path, list[Path]]]:
+    """The files of tests in each folder below some places, those of most bytes first."""
+    folders: dict[Path, list[Path]] = {}
+    for place in places:
+        for file in sorted((root / place).rglob("test_*.py")):
+            folders.setdefault(file.parent.relative_to(root), []).append(file)
 
-    def size(pair: tuple[Path, Sequence[pytest.Item]]) -> int:
-        return sum(file.stat().st_size for file in {item.path for item in pair[1]})
+    def size(pair: tuple[Path, list[Path]]) -> int:
+        return sum(file.stat().st_size for file in pair[1])
 
     return sorted(folders.items(), key=size, reverse=True)
