@@ -1,6 +1,8 @@
 """What tests of proofs share: two models in ONNX text, and what is found of them."""
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 from unittest import mock
 
 import onnx
@@ -17,9 +19,9 @@ def model(text: str, opset: int = 18) -> onnx.ModelProto:
     return onnx.parser.parse_model(text if text.lstrip().startswith("<") else head + text)
 
 
-_NO_WEAKER = mock.patch(
-    "straightline.verification.proof.prove._Question.weaker", lambda _, answer, equality: answer
-)
+_QUESTION = "straightline.verification.proof.prove._Question"
+_NO_WEAKER = mock.patch(f"{_QUESTION}.weaker", lambda _, answer, equality: answer)
+_NO_EXPLANATION = mock.patch(f"{_QUESTION}.explained", lambda _, error: Proof("open", str(error)))
 
 
 def proof_of(before: str, after: str, opset: int = 18) -> Proof:
@@ -37,16 +39,32 @@ def assert_proved(before: str, after: str, opset: int = 18) -> Proof:
 def assert_open(
     before: str, after: str, reason: str = "", opset: int = 18, weaker: bool = False
 ) -> Proof:
-    """Check that two models are not proved to be equal, for a reason; each is equal to itself.
-
-    Weaker notions of equality, three fifths of the work, change no status: they are compared where
-    the reason is read or `weaker` asks for it, and in the longer run.
-    """
-    with contextlib.nullcontext() if reason or weaker or DEEP else _NO_WEAKER:
+    """Check that two models are not proved to be equal, for a reason, or by weaker notions too."""
+    with _unread() if not (reason or weaker) else contextlib.nullcontext():
         proof = proof_of(before, after, opset)
     assert proof.status in ("open", "refuted"), str(proof)
     assert reason in proof.reason
     return proof
+
+
+def is_proved(
+    before: str | onnx.ModelProto, after: str | onnx.ModelProto, opset: int = 18, **options: Any
+) -> bool:
+    """Test whether two models are proved to be equal, with the options of `prove`."""
+    pair = [model(each, opset) if isinstance(each, str) else each for each in (before, after)]
+    with _unread(options.get("equality", "bits")):
+        return prove(*pair, **options).proved
+
+
+@contextlib.contextmanager
+def _unread(equality: str = "bits") -> Iterator[None]:
+    """Proofs without weaker notions and explanations, for answers whose reason nobody reads: they
+    change no status and are two fifths of the work. The longer run has them."""
+    with contextlib.ExitStack() as stack:
+        if not DEEP:
+            stack.enter_context(_NO_EXPLANATION)
+            stack.enter_context(_NO_WEAKER if equality == "bits" else contextlib.nullcontext())
+        yield
 
 
 _ALIKE = """g (float x, float y, int64 n, bool q) => (float a, float b, z) {

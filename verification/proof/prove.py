@@ -404,7 +404,8 @@ class _Question:
         try:
             counts = self._all_readings()
         except (Mismatch, UndefinedError) as error:
-            return error
+            error.__context__ = None  # an attempt before: its frames would hold all terms
+            return error.with_traceback(None)
         except InvalidError as error:
             return invalid_proof(str(error), self.side)
         # Terms are compared recursively, and Python's limit is that of the caller's stack: this is
@@ -435,6 +436,7 @@ class _Question:
                 self._outcome()
             except OpenError as traced:
                 error = traced if isinstance(traced, type(error)) else error
+                error.with_traceback(None)
         if isinstance(error, UndefinedError):
             node, rule = error.obligation, TWIN
             first, paths = (shown(None), applied(node.head, node.args)), ("", node.path)
@@ -495,7 +497,7 @@ class _Question:
                     self.iterating = frozenset(iterating if is_general else ())
             except (Mismatch, UndefinedError) as error:
                 if failure is None:
-                    failure, self.failed = error, self.terms
+                    failure, self.failed = error.with_traceback(None), self.terms
                 demanded = case_by_demands(self.terms, self.log)
                 learns = sizes in (self.assumed, self.demanded) and self._learns()
                 if demanded and sizes == self.assumed:

@@ -1,12 +1,14 @@
+import gc
 import importlib
 import itertools
+import types
 
 import numpy as np
 import onnx
 import pytest
 import straightline as sl
 from onnx import numpy_helper
-from proofs import assert_open, assert_proved
+from proofs import assert_open, assert_proved, is_proved
 from straightline import ir
 from straightline.runtimes.feeds import FeedError
 from straightline.verification.proof import prove
@@ -265,12 +267,12 @@ def test_a_brief_proof_gives_up_by_the_size_of_the_models():
     chain.graph.node[0].CopyFrom(onnx.helper.make_node("f15", ["x"], ["y"], domain="f"))
     chain.opset_import.append(opsets[1])
     chain.functions.extend(functions)
-    assert prove(chain, chain, brief=True).proved, "the same functions need no term"
+    assert is_proved(chain, chain, brief=True), "the same functions need no term"
     other = onnx.ModelProto()
     other.CopyFrom(chain)
     other.functions[0].node.add(op_type="Identity", input=["y"], output=["z"])
     other.functions[0].output[0] = "z"
-    assert prove(chain, other, budget=Budget(steps=1_000_000)).proved
+    assert is_proved(chain, other, budget=Budget(steps=1_000_000))
     proof = prove(chain, other, brief=True)
     assert proof.status == "open" and "too many steps" in proof.reason
 
@@ -372,3 +374,22 @@ def test_a_model_whose_operands_do_not_fit_is_not_equal_to_any():
     for before in (wrong, wrong.replace("(x, z)", "(z, x)")):
         assert_open(before, fine, reason)
     assert_open(fine, wrong, "Add 'w'")
+
+
+def test_an_open_proof_frees_its_terms_without_a_collection():
+    """Two attempts and two cases fail, in each of which an error leads to its frames."""
+    loop = """g (float[n, 2] x) => (float[2] y) <float[2] none = {0, 0}> {
+        y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] e) => (float[2] t) {
+            t = %s (s, e) }> (none, x) }"""
+    pair = [model(loop % op) for op in ("Add", "Mul")]
+
+    def frames():
+        return sum(isinstance(each, types.FrameType) for each in gc.get_objects())
+
+    gc.disable()
+    try:
+        before = frames()
+        assert not prove(*pair).proved
+        assert frames() <= before
+    finally:
+        gc.enable()

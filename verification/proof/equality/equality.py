@@ -115,7 +115,6 @@ where a loop is written out, that is shorter than a normal form for each."""
 class _Attempt:
     """Outcome of a comparison that may fail."""
 
-    succeeded: bool = False
     failure: Mismatch | None = None
 
 
@@ -241,7 +240,10 @@ class Comparison:
         if attempt.failure is None:
             return
         if not self._leaps:
-            raise attempt.failure
+            try:
+                raise attempt.failure
+            finally:
+                attempt.failure = None  # it holds this frame, and all terms
         self._leaps, self._failures = None, 0
         self._prove(before, after, output)
 
@@ -282,7 +284,7 @@ class Comparison:
             self._prove(before, after, "")
         if not by_row:
             self._failures = failures
-        return attempt.succeeded
+        return attempt.failure is None
 
     @contextlib.contextmanager
     def _attempt(self) -> Iterator[_Attempt]:
@@ -298,13 +300,12 @@ class Comparison:
         try:
             yield attempt
         except Mismatch as error:
-            attempt.failure = error
+            attempt.failure = error.with_traceback(None)
             # Assumptions and partners of a failed attempt must not count for the proof.
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self.longer_forms.assumed = assumed
             self._asked.pop()
         else:
-            attempt.succeeded = True
             before[1].update(self._needed)
             # What the attempt assumed is proved now, so the attempt around it may rely on that.
             self._asked[-2].update(self._asked.pop())
@@ -405,7 +406,7 @@ class Comparison:
         if pair not in self._general:
             with self._attempt() as attempt:
                 self._compare(*pair, "")
-            self._general[pair] = attempt.succeeded
+            self._general[pair] = attempt.failure is None
         return [pair] if self._general[pair] else None
 
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
@@ -460,7 +461,7 @@ class Comparison:
                     if pair is None:
                         raise Mismatch("", one, other)
                     self._compare(*pair, "")
-                if attempt.succeeded and pair is not None:
+                if attempt.failure is None and pair is not None:
                     return [pair]
         finally:
             self._by_row = None

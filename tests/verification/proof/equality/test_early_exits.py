@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 import straightline as sl
-from proofs import assert_open, assert_proved, model
+from proofs import assert_open, assert_proved, is_proved, model
 from straightline import reference
-from straightline.verification.proof import prove
 
 LOOP = """g (float[T, 2] x, float limit) => (RESULT) <int64 zero = {0}, int64 one = {1},
     bool yes = {1}, bool no = {0}, float none = {0}, float[2] start = {0, 0}> {
@@ -53,7 +52,7 @@ LOOPS = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_what_passes_write(name, passes):
     before = model(LOOPS[name], 17)
-    assert prove(before, sl.rewrite(before, passes, verify=False), equality="reals").proved
+    assert is_proved(before, sl.rewrite(before, passes, verify=False), equality="reals")
 
 
 SEARCH = """g (float[T, 2] x, float limit) => (float[K, 2] y) <int64 zero = {0}, int64 one = {1},

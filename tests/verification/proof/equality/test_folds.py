@@ -2,6 +2,7 @@ import numpy as np
 import onnx
 import pytest
 from harness import as_model
+from proofs import is_proved
 from straightline.reference import run
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.fold_forms import JOINS
@@ -59,8 +60,8 @@ def test_a_last_state_is_a_reduction(name, t):
     one, other = final(name, t)
     proof = prove(one, other)
     assert proof.proved is (t == "int64"), proof.reason
-    assert prove(one, other, equality="reals").proved
-    assert prove(other, one, equality="reals").proved
+    assert is_proved(one, other, equality="reals")
+    assert is_proved(other, one, equality="reals")
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
         feeds = {"x": rows, "h": numbers[1]}
@@ -85,7 +86,7 @@ def test_a_last_state_is_a_reduction(name, t):
 )
 def test_another_reduction_stays_open(name, init, op, values, t):
     one, other = final(name, t, init, op, values)
-    assert prove(one, other, equality="reals").status != "proved"
+    assert not is_proved(one, other, equality="reals")
 
 
 def prefixes(t, init, out, call, op="Add"):
@@ -102,8 +103,8 @@ def prefixes(t, init, out, call, op="Add"):
 )
 def test_sums_are_elements_of_a_cumsum(name, case, t):
     one, other = prefixes(t, *case)
-    assert prove(one, other, equality="reals").proved, prove(one, other, equality="reals").reason
-    assert prove(other, one, equality="reals").proved
+    assert is_proved(one, other, equality="reals"), prove(one, other, equality="reals").reason
+    assert is_proved(other, one, equality="reals")
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     feeds = {"x": numbers, "h": numbers[1]}
     for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
@@ -124,7 +125,7 @@ def test_sums_are_elements_of_a_cumsum(name, case, t):
 )
 def test_another_cumsum_stays_open(init, out, call, t):
     one, other = prefixes(t, init, out, call)
-    assert prove(one, other, equality="reals").status != "proved"
+    assert not is_proved(one, other, equality="reals")
 
 
 def test_a_state_that_its_operand_holds_is_no_sum():
@@ -132,7 +133,7 @@ def test_a_state_that_its_operand_holds_is_no_sum():
     nodes = rest("Add", "ones").replace("(e, e)", "(s, e)")
     total = "r = ReduceSum <keepdims = 0> (x, axis) last = Add (r, ones)"
     other = model(nodes.replace("last, y", "end_state, y") + total)
-    assert prove(model(nodes), other, equality="reals").status != "proved"
+    assert not is_proved(model(nodes), other, equality="reals")
 
 
 def test_a_slice_back_to_front_is_a_reversal():
@@ -143,9 +144,9 @@ def test_a_slice_back_to_front_is_a_reversal():
         onnx.parser.parse_model(text % ("3, 2, 1, 0", call))
         for call in ("Slice (x, end, most, axis, end)", "Gather <axis = 0> (x, places)")
     )
-    assert prove(before, after_).proved
+    assert is_proved(before, after_)
     other = onnx.parser.parse_model(text % ("3, 2, 0, 1", "Gather <axis = 0> (x, places)"))
-    assert not prove(before, other).proved
+    assert not is_proved(before, other)
 
 
 CHOICES = {
@@ -192,8 +193,8 @@ def chosen(name, op, changes=(), t="float"):
 @pytest.mark.parametrize("t", ["float", "int64"])
 def test_conditional_additions(name, op, t):
     one, other = chosen(name, op, t=t)
-    assert prove(one, other, equality="reals").proved
-    assert prove(one, other).proved is (t == "int64")
+    assert is_proved(one, other, equality="reals")
+    assert is_proved(one, other) is (t == "int64")
     numbers = np.array([[1, -2, 3], [-4, -5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
         feeds = {"x": rows, "h": numbers[1]}
@@ -210,13 +211,13 @@ def test_conditional_additions(name, op, t):
 )
 def test_other_choices_stay_open(op, changes):
     one, other = chosen("a Where", op, changes)
-    assert not prove(one, other, equality="reals").proved
+    assert not is_proved(one, other, equality="reals")
 
 
 def test_a_condition_on_the_state_stays_open():
     one, other = chosen("a Where", "Add")
     text = onnx.printer.to_text(one).replace("Less (e, none)", "Less (s, none)")
-    assert not prove(onnx.parser.parse_model(text), other, equality="reals").proved
+    assert not is_proved(onnx.parser.parse_model(text), other, equality="reals")
 
 
 MEANS = """g (float[n, 3] x) => (float[m, 3] y)
@@ -234,12 +235,12 @@ AT_ONCE = """g (float[n, 3] x) => (float[m, 3] y)
 def test_means_of_prefixes_are_elements_of_a_cumsum_by_their_number():
     loop = as_model(MEANS % ("j", "ReduceMean"))
     own, other = (as_model(AT_ONCE % number) for number in ("j", "r"))
-    assert prove(loop, own, equality="reals").proved
-    assert prove(own, loop, equality="reals").proved
-    assert not prove(loop, own).proved  # bit for bit a kernel may add in another order
-    assert not prove(loop, other, equality="reals").proved
+    assert is_proved(loop, own, equality="reals")
+    assert is_proved(own, loop, equality="reals")
+    assert not is_proved(loop, own)  # bit for bit a kernel may add in another order
+    assert not is_proved(loop, other, equality="reals")
     shorter = as_model(MEANS % ("i", "ReduceMean"))
-    assert not prove(shorter, own, equality="reals").proved
+    assert not is_proved(shorter, own, equality="reals")
 
 
 RUNNING = """g (float[n, 3] x) => (float[m, 3] y)
@@ -249,10 +250,10 @@ RUNNING = """g (float[n, 3] x) => (float[m, 3] y)
 
 def test_extremes_of_prefixes_are_states():
     loop = as_model(MEANS % ("j", "ReduceMax"))
-    assert prove(loop, as_model(RUNNING % "Max"), equality="reals").proved
-    assert not prove(loop, as_model(RUNNING % "Min"), equality="reals").proved
+    assert is_proved(loop, as_model(RUNNING % "Max"), equality="reals")
+    assert not is_proved(loop, as_model(RUNNING % "Min"), equality="reals")
     finite = as_model((RUNNING % "Max").replace("-inf", "-9"))
-    assert not prove(loop, finite, equality="reals").proved
+    assert not is_proved(loop, finite, equality="reals")
 
 
 REGISTER = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
@@ -270,7 +271,7 @@ def test_a_register_of_the_last_rows(update, start, joined):
         onnx.parser.parse_model(text) for text in (REGISTER % update, last_rows % (start, joined))
     )
     is_equal = (update, start, joined) == ("r, u", -3, "f, x")
-    assert prove(loop, rows).proved is is_equal
+    assert is_proved(loop, rows) is is_equal
     if not is_equal:
         return
     for count in (0, 1, 2, 5):
@@ -303,8 +304,8 @@ def test_equal_sums_with_a_common_summand_have_another_one_in_common(added, alon
         <float[2] f = {0, 0}> { v, y = Scan <num_scan_inputs = 1, body = b (float[2] r, float[2] s,
         float[2] e) => (float[2] w, float[2] t) { w = Add (r, e) t = Add (s, %s) }> (f, f, x) }"""
     models = [onnx.parser.parse_model(text) for text in (of_sums % added, SUM_OF_SUMS % along)]
-    assert prove(*models, equality="reals").proved is holds
-    assert not prove(*models).proved
+    assert is_proved(*models, equality="reals") is holds
+    assert not is_proved(*models)
 
 
 @pytest.mark.parametrize("join", sorted(JOINS))

@@ -2,11 +2,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from proofs import assert_open, assert_proved, model
+from proofs import assert_open, assert_proved, is_proved, model
 from spelled import require_same
 from straightline.dev.benchmarks.loops.collection import cases
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof import prove
 from straightline.verification.proof.equality.equality import Comparison
 from straightline.verification.proof.terms.budget import Budget
 from straightline.verification.proof.terms.term_manager import Terms
@@ -171,7 +170,7 @@ def test_rows_of_rows_and_the_last_of_a_known_number(name, old, new):
     """Layers of attention, and 200 states of which the last one alone is read."""
     (case,) = cases(name)
     loop, best = case.original(case.sizes), case.by_hand(case.sizes)
-    assert prove(loop, best, equality="reals").proved
+    assert is_proved(loop, best, equality="reals")
     other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(case.sizes)
     assert other != best
-    assert not prove(loop, other, equality="reals").proved
+    assert not is_proved(loop, other, equality="reals")

@@ -6,6 +6,7 @@ import pytest
 import straightline as sl
 from cells import Spelling
 from harness import as_model, run_in_onnxruntime
+from proofs import is_proved
 from straightline import rewrite
 from straightline.verification.proof import prove
 from tables import table
@@ -279,7 +280,7 @@ def test_an_operator_has_a_step_by_assumption(op_type, direction):
         assert assumption in prove(*pair, equality="reals").assumptions
         proof = prove(*pair, equality="reals", minima={"n": 1})
         assert proof.proved and assumption not in proof.assumptions
-        assert not prove(*pair, equality="reals", brief=True).proved
+        assert not is_proved(*pair, equality="reals", brief=True)
     feeds = {n: np.ones([0 if d == "n" else d for d in s], "f") for n, s in layer.shapes.items()}
     one, other = (sl.reference.run(m, feeds) for m in (layer.operator(), layer.equations()))
     assert all(map(np.array_equal, one, other))
@@ -295,7 +296,7 @@ def test_a_sequence_that_may_be_empty_is_no_assumption_bit_for_bit():
         else_branch = q () => (float[1, 2, 4] o) {{ {zeros} }}>"""
     bare = f"{cell} {zeros} y = Where (some, z, o)"
     before, after = (as_model(text.replace("NODES", t)) for t in (guarded, bare))
-    assert not prove(before, after).proved
+    assert not is_proved(before, after)
 
 
 @pytest.mark.sample(2)

@@ -2,8 +2,7 @@ import numpy as np
 import onnx
 import onnx.reference
 import pytest
-from proofs import model, proof_of
-from straightline.verification.proof import prove
+from proofs import is_proved, model, proof_of
 from straightline.verification.proof.prove import _Question
 from tables import table
 
@@ -31,7 +30,7 @@ def test_a_node_in_another_form_is_compared_alone(answers):
     """Axes are an attribute before opset 18, and an input from then on."""
     before = LAYERS % ("ReduceMean <axes = [2]> (b)", "Softplus (g)")
     after = LAYERS.replace("{", "<int64[1] k = {2}> {", 1) % ("ReduceMean (b, k)", "Softplus (g)")
-    assert prove(model(before, 17), model(after, 18)).proved
+    assert is_proved(model(before, 17), model(after, 18))
     assert answers == ["equal"]
 
 
@@ -39,14 +38,14 @@ def test_a_node_whose_form_depends_on_ranks_is_compared_alone(answers):
     """Softmax flattens its operand before opset 13, which is the same along the last axis."""
     before = LAYERS % ("Softmax <axis = 2> (b)", "Softplus (g)")
     after = LAYERS % ("Softmax <axis = -1> (b)", "Softplus (g)")
-    assert prove(model(before, 12), model(after, 13)).proved
+    assert is_proved(model(before, 12), model(after, 13))
     assert answers == ["equal"]
 
 
 @table("ReduceMean <axes = [1]> (b)", "ReduceSum (b)", "Neg (b)", "ReduceMax <axes = [2]> (b)")
 def test_a_value_of_the_same_name_may_be_another_one(mean):
     before = LAYERS % ("ReduceMean <axes = [2]> (b)", "Softplus (g)")
-    assert not prove(model(before, 12), model(LAYERS % (mean, "Softplus (g)"), 12)).proved
+    assert not is_proved(model(before, 12), model(LAYERS % (mean, "Softplus (g)"), 12))
 
 
 def test_names_may_be_swapped_between_values():
@@ -107,7 +106,7 @@ def test_a_chain_takes_no_recursion():
         onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
         for opset in (12, 13)
     ]
-    assert prove(*pair).proved
+    assert is_proved(*pair)
     feeds = {"v0": np.zeros((2, 2), np.float32)}
     one, other = (onnx.reference.ReferenceEvaluator(each).run(None, feeds) for each in pair)
     np.testing.assert_array_equal(one[0], other[0])
@@ -228,7 +227,7 @@ def test_what_equal_nodes_mean_may_differ(kind, is_equal):
     other = text % ("3" if kind == "body" else "2", call)
     other += function % "Abs" if kind == "function" else ""
     after = model(other, 13 if kind == "opset" else opset)
-    assert prove(model(one, opset), after).proved is is_equal
+    assert is_proved(model(one, opset), after) is is_equal
 
 
 READERS = """g (float[B, 4] x) => (float[P, 2, 2] y, float[P, 2, 2] z) <int64[1] i = {0}, %s> {

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
+from proofs import is_proved
 from straightline.reference import run
 from straightline.verification.proof import prove
 from tables import table
@@ -280,7 +281,7 @@ def test_the_place_of_the_largest_element():
         nodes = f"t = {op_type} <axis = %d> (x) y = %s <axis = 2, keepdims = 0> (t)"
         before = model(signature, nodes % (-1, "ArgMax"))
         assert status(before, after) == "proved"
-        assert prove(before, after).status != "proved"
+        assert not is_proved(before, after)
         assert status(model(signature, nodes % (1, "ArgMax")), after) != "proved"
         assert status(model(signature, nodes % (-1, "ArgMin")), after) != "proved"
 
