@@ -118,7 +118,7 @@ class Checked:
 
     Attributes:
         model: the model as the command line names it.
-        results: those of the policies that could be judged.
+        results: of the policies that could be judged.
         problems: kinds of failures.
         messages: errors that kept policies from being judged.
     """

@@ -137,7 +137,6 @@ def _rule_names(items: Sequence[dict[str, Any]]) -> list[Block]:
 
 
 def _rule_table(items: Sequence[dict[str, Any]]) -> Block:
-    """The table of rules before and after."""
     from ..display import Table
 
     rows = [

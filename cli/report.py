@@ -121,7 +121,7 @@ def show_result(
         fields: returns the result in types that JSON has.
         blocks: the same for people.
         as_json: show the fields.
-        failure: the message where that is not 0; the items of a list apart.
+        failure: the message of an exit code other than 0; the items of a list apart.
     """
     if as_json:
         show_json({**fields(), "exit": code, "error": failure[0] if failure else None})

@@ -22,7 +22,6 @@ def command_again(context: typer.Context, options: Sequence[str]) -> str:
 
 
 def _pairs(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Options, each with its value, if it has one."""
     rest = list(options)
     while rest:
         valued = len(rest) > 1 and not rest[1].startswith("--")

@@ -81,7 +81,6 @@ def differences(
     """Compare two models.
 
     Args:
-        after: the other one.
         stored: the bytes of their files, where there are files.
         memory: the peak memory of their values, if known.
     """

@@ -57,7 +57,6 @@ class Apart:
 def _alone(
     node: onnx.NodeProto, opsets: Mapping[str, int], feeds: Mapping[str, Any]
 ) -> onnx.ModelProto:
-    """A model of one node."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     del copy.input[:], copy.output[:]

@@ -14,7 +14,7 @@ class NodeReplacement(NamedTuple):
     """A node that others replaced.
 
     Attributes:
-        path: its place.
+        path: the place of the node.
         what: a summary of the nodes that replaced it.
     """
 

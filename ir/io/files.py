@@ -110,7 +110,6 @@ def _temporary(path: Path) -> Path:
 
 
 def _link_beside(path: Path, file: Path) -> Path:
-    """Link a file beside a path."""
     temporary = _temporary(path)
     temporary.unlink()
     try:

@@ -52,7 +52,6 @@ class Names:
 
 
 def _named_in(graph: Graph) -> list[Value | Node]:
-    """The named values and nodes of a graph."""
     nodes = list(graph.unordered_nodes())
     sources = dict.fromkeys((*graph.inputs, *graph.initializers))
     return [*sources, *_outputs_of(nodes), *(node for node in nodes if node.name)]

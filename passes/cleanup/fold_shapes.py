@@ -114,7 +114,6 @@ class _Folding:
         return any(changes)
 
     def node(self, graph: Graph, node: Node) -> bool:
-        """Fold a node."""
         value = node.outputs[0]
         if value is None or value.pinned or not self._value(graph, value):
             return False

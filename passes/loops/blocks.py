@@ -477,12 +477,10 @@ class BlockLoop:
         set_own_outputs(body, [feeding.condition, *results], infos)
 
     def _final(self, state: State) -> Value:
-        """A state after a block."""
         inside, maker = self._distribution.inside, self._dependences.maker(state.argument)
         return self._residual.final(state) if maker in inside else self._batcher.final(state)
 
     def _block_rows(self, stacked: ScanOutput) -> Value:
-        """The rows of a scan output in a block."""
         if self._dependences.maker(stacked.result) in self._distribution.inside:
             return self._residual.output(stacked)
         return self.feeding.every(self._batcher.operand(stacked.result), stacked.result.name)

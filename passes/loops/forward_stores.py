@@ -91,7 +91,7 @@ class _Read:
     """A read of a state that need not read it.
 
     Attributes:
-        position: the row of the store that it reads, by the order of these.
+        position: the row of the store that it reads, by the order of stores.
         steps: the number of iterations since that was written; 0 for a row of the initial state.
     """
 

@@ -396,7 +396,6 @@ class PrefixBody:
         return value is not None and (value in self._varying or value.producer in self._varying)
 
     def _shape(self, batch: Batch) -> list[Value]:
-        """The Shape of a prefix."""
         node, operand, part, rank = batch.node, batch.require(0), batch.part(0), batch.rank(0)
         if node.attribute("start", 0) or node.attribute("end") is not None or part.count is None:
             raise Unbatchable(DIFFERING)

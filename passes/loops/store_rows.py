@@ -488,7 +488,7 @@ class _Layout:
     """A state in another layout.
 
     Args:
-        position: the state, by the order of these.
+        position: the state, by the order of states.
         perm: the axes of the state in their new order.
     """
 

@@ -155,7 +155,6 @@ class ScanShapes:
 
     @lazy_property
     def _elements(self) -> list[Fact]:
-        """The facts of the elements."""
         body = self.node.body("body")
         inside = self.inference.within(body, list(map(self._look, body.inputs)))
         for value in body.captures():

@@ -123,7 +123,6 @@ _Way = tuple[Value | None, Node | None]
 
 
 def _branches(body: Graph, chooser: Node) -> list[_Way]:
-    """The ways of an If."""
     ways: list[_Way] = []
     for name in BRANCHES:
         graph = chooser.body(name)

@@ -23,20 +23,34 @@ from ..element_types import ElementTypes
 from ..errors import EvaluationError, InputNameError
 from ..functions import function_key
 from ..loop import BreakingLoop, Loop
-from ..overrides.batches import BATCH_OPERATORS
-from ..overrides.corrected import CORRECTED_OPERATORS
-from ..overrides.grid_sample import GridSample
-from ..overrides.normalizing import NORMALIZING_OPERATORS
+from ..overrides import (
+    batches,
+    corrected,
+    grid_sample,
+    normalizing,
+    padding,
+    pooling,
+    recurrent,
+    sequences,
+    slicing,
+)
 from ..overrides.old_opsets import OLDER_OPERATORS
-from ..overrides.padding import Pad
-from ..overrides.pooling import POOLING_OPERATORS
-from ..overrides.recurrent import RECURRENT_OPERATORS
-from ..overrides.sequences import SEQUENCE_OPERATORS
-from ..overrides.slicing import Slice, Split
 from ..scan import Scan
 from ..signature import dims_of, fit
 from . import kernels
 from .kernels import Environment, Watch, build_kernel
+
+_OVERRIDES: list[type[OpRun]] = [
+    operator
+    for module in (
+        *(batches, corrected, grid_sample, normalizing, padding, pooling),
+        *(recurrent, sequences, slicing),
+    )
+    for name, operator in vars(module).items()
+    if isinstance(operator, type) and issubclass(operator, OpRun)
+    if operator.__module__ == module.__name__ and not name.startswith("_")
+]
+"""The public classes of these modules, each under the name of its operator."""
 
 
 class GraphEvaluator:
@@ -251,18 +265,7 @@ def control_flow_operators(break_without_cond: bool = False) -> list[type[OpRun]
     onnx's own evaluator does not hand ``new_ops`` on to functions; :class:`Evaluator` does.
     """
     loop = BreakingLoop if break_without_cond else Loop
-    tensors: list[type[OpRun]] = [
-        *BATCH_OPERATORS,
-        *CORRECTED_OPERATORS,
-        *NORMALIZING_OPERATORS,
-        *POOLING_OPERATORS,
-        *RECURRENT_OPERATORS,
-        Pad,
-        GridSample,
-        Slice,
-        Split,
-    ]
-    return [loop, If, Scan, *SEQUENCE_OPERATORS, *tensors, *OLDER_OPERATORS]
+    return [loop, If, Scan, *_OVERRIDES, *OLDER_OPERATORS]
 
 
 def _table(operators: Sequence[type[OpRun]]) -> dict[tuple[str, str], type[OpRun]]:

@@ -52,18 +52,13 @@ def _global_pool(name: str, pool: Callable[..., Any]) -> type[OpRun]:
     def run(self: OpRun, x: Array, **options: Any) -> tuple[Array, ...]:
         return (pool(x, axis=tuple(range(2, x.ndim)), **options).astype(x.dtype),)
 
-    return type(name, (OpRun,), {"_run": run})
+    return type(name, (OpRun,), {"__module__": __name__, "_run": run})
 
 
 def _norm(x: Array, axis: tuple[int, ...], p: int) -> Array:
     return np.asarray(np.sum(np.abs(x) ** p, axis=axis, keepdims=True) ** (1 / p))
 
 
-BATCH_OPERATORS: tuple[type[OpRun], ...] = (
-    Col2Im,
-    ConvTranspose,
-    LRN,
-    _global_pool("GlobalAveragePool", functools.partial(np.mean, keepdims=True)),
-    _global_pool("GlobalMaxPool", functools.partial(np.max, keepdims=True)),
-    _global_pool("GlobalLpPool", _norm),
-)
+GlobalAveragePool = _global_pool("GlobalAveragePool", functools.partial(np.mean, keepdims=True))
+GlobalMaxPool = _global_pool("GlobalMaxPool", functools.partial(np.max, keepdims=True))
+GlobalLpPool = _global_pool("GlobalLpPool", _norm)

@@ -318,29 +318,3 @@ class QuantizeLinear(_QuantizeLinear):
             total += reshape_input(zero_point, *place).astype(np.float64)
         limits: Any = ml_dtypes.iinfo(own)  # type: ignore[no-untyped-call]
         return (np.clip(np.nan_to_num(total, nan=-np.inf), limits.min, limits.max).astype(own),)
-
-
-CORRECTED_OPERATORS: tuple[type[OpRun], ...] = (
-    Div,
-    Mod,
-    Pow,
-    Range,
-    RandomUniformLike,
-    Clip,
-    Expand,
-    Shape,
-    Unsqueeze,
-    Squeeze,
-    OneHot,
-    PRelu,
-    Gemm,
-    ReduceLogSumExp,
-    ReduceMean,
-    StringNormalizer,
-    Flatten,
-    GatherND,
-    GatherElements,
-    CumSum,
-    DynamicQuantizeLinear,
-    QuantizeLinear,
-)

@@ -88,10 +88,3 @@ class GroupNormalization(OpRun):
         factors = (factor.reshape((1, scaled, 1)) for factor in (scale, bias))
         result = columns * next(factors) + next(factors)
         return (result.reshape(x.shape).astype(x.dtype),)
-
-
-NORMALIZING_OPERATORS: tuple[type[OpRun], ...] = (
-    LpNormalization,
-    LayerNormalization,
-    GroupNormalization,
-)

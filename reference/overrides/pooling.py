@@ -159,6 +159,3 @@ def _axis(
     starts = np.arange(count) * stride - head
     positions = starts[:, None] + np.arange(kernel) * dilation
     return _Axis(positions, size, (-head, size + tail - 1))
-
-
-POOLING_OPERATORS: tuple[type[OpRun], ...] = (MaxPool, AveragePool, LpPool)

@@ -202,6 +202,3 @@ def _function(
     operands = [next(n, d) for n, d in zip((alphas, betas), defaults, strict=False)]
     alpha, beta = [*operands, 0.0, 0.0][:2]
     return lambda x: function(x, alpha, beta).astype(x.dtype)
-
-
-RECURRENT_OPERATORS: tuple[type[OpRun], ...] = (RNN, GRU, LSTM)

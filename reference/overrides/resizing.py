@@ -35,7 +35,6 @@ class _Axis(NamedTuple):
 
     @property
     def stays(self) -> bool:
-        """Test for an axis that stays as it is."""
         numbers = (float(self.scale), self.result, float(self.start), float(self.end))
         return numbers == (1, self.size, 0, 1)
 
@@ -161,7 +160,6 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 
 
 def _resized(data: Array, axis: _Axis, where: Array, options: dict[str, Any]) -> Array:
-    """The data with one axis resized."""
     if options["mode"] == "nearest":
         nearest = _ROUNDINGS[options["nearest_mode"]](where).clip(0, axis.size - 1)
         return np.take(data, nearest.astype(np.int64), axis=axis.axis)

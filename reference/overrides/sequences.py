@@ -66,6 +66,3 @@ class SequenceMap(ControlFlow):
             for i, element in enumerate(sequence)
         ]
         return tuple([result[k] for result in results] for k in range(body.output_count))
-
-
-SEQUENCE_OPERATORS = (Optional, OptionalGetElement, Identity, SequenceInsert, SequenceMap)

@@ -616,7 +616,6 @@ class _Values:
         self._level = min(terms.nodes[each].head.key[0] for each in values)
 
     def into(self, term: int) -> int:
-        """Term with the values in it."""
         stack, terms = [term], self.terms_of
         while stack:
             at = stack[-1]

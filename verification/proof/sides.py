@@ -121,7 +121,7 @@ class Ran(NamedTuple):
     """Runs of both models on terms.
 
     Attributes:
-        inputs: those of the inputs, by name.
+        inputs: terms of the inputs, by name.
         runs: the executions, and the main graphs.
     """
 

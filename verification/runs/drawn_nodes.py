@@ -64,8 +64,6 @@ def drawn_nodes(
 
 
 class _Drawing:
-    """One draw."""
-
     def __init__(
         self, definition: Definition, opset: int, schema: KernelSchema, draw: np.random.Generator
     ) -> None:

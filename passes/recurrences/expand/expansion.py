@@ -180,7 +180,6 @@ class Expansion:
         return self._for_all_rows(zeros, len(sizes)) if whole and self.rows is None else zeros
 
     def _for_all_rows(self, value: Value, others: int) -> Value:
-        """Expand one row to all rows."""
         emit, count = self.emit, self.size(0 if self.layer.batch_first else 1, "rows")
         sizes = emit.concat([count, emit.vector((1,) * others, "ones")], 0, "sizes")
         return emit.add("Expand", [value, sizes], value.name)

@@ -66,7 +66,6 @@ class _StepScan:
         return attributes
 
     def _first_number(self) -> Value:
-        """Emit the number of the first step."""
         emit, of = self.of.emit, self.of
         if not self.direction.backward:
             return emit.constant(np.array(0, np.int32), "first")

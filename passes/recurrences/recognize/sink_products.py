@@ -83,7 +83,6 @@ class _Elements(NamedTuple):
     operand: _Reader
 
     def row(self, source: Value, depth: int = 0) -> Row:
-        """The row of an element."""
         node, last = source.producer, len(self.of.shape(source)) - 1
         if node is None or depth >= _DEEPEST or self.axis >= last:
             return self.opaque(source)

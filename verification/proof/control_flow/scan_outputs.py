@@ -120,7 +120,6 @@ class _Types:
         self._names: dict[Dimension, str] = {}
 
     def of(self, fact: Fact) -> onnx.TypeProto:
-        """The type of a fact."""
         if fact.other is not None:
             return fact.other
         if not fact.elem_type:

@@ -252,8 +252,8 @@ class Compiler:
     """Compiler of the graphs of one model.
 
     Args:
-        operations: those of other models over the same heads, which a model without functions adds
-            its own to.
+        operations: operations of models over the same heads; a model without functions adds its
+            own to them.
         rows: nodes of the main graph, if the caller has read them.
         original: compiler of the original, if the model is its rewrite.
 
