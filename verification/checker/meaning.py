@@ -64,8 +64,8 @@ def _newest(head: Head, version: int) -> Head:
 @functools.cache
 def _versions(name: str) -> tuple[int, ...]:
     """Versions of an operator of the default domain, oldest first."""
-    schemas = onnx.defs.get_all_schemas_with_history()
-    return tuple(sorted(s.since_version for s in schemas if s.name == name and not s.domain))
+    schemas = [schema_of(name, opset, "") for opset in range(1, onnx.defs.onnx_opset_version() + 1)]
+    return tuple(sorted({schema.since_version for schema in schemas if schema is not None}))
 
 
 @functools.cache
