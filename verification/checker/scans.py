@@ -582,13 +582,16 @@ def iterations(terms: Terms, node: Node, fact: Fact) -> int | None:
             return None
         if not going:
             break
-        first = integers(terms, number), terms.constant(np.array(True))
-        inner = _Values(terms, dict(zip(loop.variables, (*first, *states), strict=True)))
-        try:
-            ran |= inner.ran(loop.outputs)
-            again, *results = [inner.into(output) for output in loop.outputs]
-        except _Open:
-            return None
+        values = integers(terms, number), terms.constant(np.array(True)), *states
+        if (loop, values) not in terms.iterated:  # each output of a loop is another term
+            inner = _Values(terms, dict(zip(loop.variables, values, strict=True)))
+            try:
+                results = [inner.into(output) for output in loop.outputs]
+                terms.iterated[loop, values] = inner.ran(loop.outputs), results
+            except _Open:
+                return None
+        computed, (again, *results) = terms.iterated[loop, values]
+        ran |= computed
         going, states = truth(terms, again), tuple(results[:count])
         rows += results[node.output :][:1]
     if node.output >= count and not rows:

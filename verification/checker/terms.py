@@ -140,6 +140,7 @@ class Terms:
         self.free, self.closed = set[int](), set[int]()
         self.implied, self.cut = list[tuple[int, int, int]](), list[int]()
         self.written, self.shorter = dict[int, int](), dict[int, int]()
+        self.iterated = dict[Any, tuple[set[int], list[int]]]()
         self.infer: Callable[[Terms, int], None] = lambda terms, number: None
         self._stale: list[int] = []
         self.is_exact, self.is_frozen, self.is_real = True, False, False
