@@ -46,7 +46,8 @@ def head_of(name: str, domain: str, version: int, attributes: Attributes, output
 
 @functools.lru_cache(maxsize=1 << 12)
 def _newest(head: Head, version: int) -> Head:
-    for later in _versions(head.name):
+    for opset in range(head.version + 1, onnx.defs.onnx_opset_version() + 1):
+        later = schema_of(head.name, opset, "").since_version
         if later <= head.version:
             continue
         same = head.name in _POOLING and not head.integer("ceil_mode")
@@ -59,13 +60,6 @@ def _newest(head: Head, version: int) -> Head:
         attributes = _with_defaults(head.name, later, "", head.attributes)
         head = head._replace(version=later, attributes=attributes)
     return head
-
-
-@functools.cache
-def _versions(name: str) -> tuple[int, ...]:
-    """Versions of an operator of the default domain, oldest first."""
-    schemas = [schema_of(name, opset, "") for opset in range(1, onnx.defs.onnx_opset_version() + 1)]
-    return tuple(sorted({schema.since_version for schema in schemas if schema is not None}))
 
 
 @functools.cache
