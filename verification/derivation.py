@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
-from .certificate_check import Step, derivation_of, make, replayed
+from .certificate_check import Definitions, Step, derivation_of, make, replayed
 from .checker.execution import Application
 from .checker.replay import Replay
 from .checker.rules import NOTIONS, RULES
 from .checker.scans import loop_of
-from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Fact, Head, Node
+from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Fact, Head, Node, Terms
 from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
@@ -64,18 +65,38 @@ def derive(
     try:
         # Searched on one replay and made on another: the numbers of a certificate depend on its own
         # steps alone, not on what the search tried in vain.
-        search = Search(replayed(*question), most)
+        executed = replayed(*question)
+        search = Search(copy_of(executed), most)
         if not search.run():
             return search.reason
-        replay = replayed(*question)
+        replay = copy_of(executed)
         steps, is_clean = _renumbered(search, replay)
         if not is_clean:
-            replay = replayed(*question)
+            replay = executed
             steps = make(replay, [step[:2] for step in steps])
         replay.require_all()
         return derivation_of(replay, steps)
     except (CertificateError, ModelError) as error:
         return str(error)
+
+
+def copy_of(replay: Replay) -> Replay:
+    """Copy of a replay before its first step, which shares nothing with it that a step changes."""
+    terms = _deep_copy(replay.models.terms)
+    return Replay(replay.models._replace(terms=terms), replay.equality)
+
+
+def _deep_copy(value: Any) -> Any:
+    """Copy of terms with all containers in them; what these hold never changes."""
+    if isinstance(value, Terms | Definitions):
+        twin = copy.copy(value)
+        vars(twin).update({name: _deep_copy(part) for name, part in vars(value).items()})
+        return twin
+    if isinstance(value, dict):
+        return {key: _deep_copy(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [*map(_deep_copy, value)]
+    return value.copy() if isinstance(value, set) else value
 
 
 def _renumbered(search: Search, replay: Replay) -> tuple[list[Step], bool]:

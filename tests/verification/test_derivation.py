@@ -1,11 +1,12 @@
 import itertools
 
+import pytest
 import straightline as sl
 from certificates import assert_derived, assert_none
 from proofs import model
 from straightline.verification.certificate_check import replayed
 from straightline.verification.checker.scans import loop_of
-from straightline.verification.derivation import Search, derive
+from straightline.verification.derivation import Search, copy_of, derive
 
 
 def chain(count, node):
@@ -101,3 +102,24 @@ def test_blocks_of_a_large_model_are_bridged_one_by_one():
     ]
     steps = derive(*pair, {}, None, "reals", 1 << 15)
     assert not isinstance(steps, str) and len(steps["steps"]) < 12 * count
+
+
+@pytest.mark.parametrize("equality", ["bits", "reals"])
+def test_a_copy_shares_nothing_that_a_search_changes(equality):
+    before = model(
+        """g (float[n, 4] x) => (y) <int64[1] one = {1}, float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8,
+        9, 10, 11, 12, 13, 14, 15, 16}> {
+        s = Shape (x) n = Gather (s, one) i = Identity (x) m = MatMul (i, w) h = HardSwish (m)
+        y = Reshape (h, n) }"""
+    )
+    question = before, sl.rewrite(before), {}, None, equality
+    executed = replayed(*question)
+    search = Search(copy_of(executed))
+    assert search.run() and search.steps
+    one, other = (vars(replay.terms) for replay in (executed, replayed(*question)))
+    assert one.keys() == other.keys()
+    for name in one.keys() - {"constants", "define", "elements"}:
+        assert one[name] == other[name], name
+    for name in ("constants", "elements"):
+        assert one[name].keys() == other[name].keys()
+    assert executed.terms.define.texts == replayed(*question).terms.define.texts
