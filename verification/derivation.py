@@ -81,7 +81,7 @@ def derive(
 
 
 def copy_of(replay: Replay) -> Replay:
-    """Copy of a replay before its first step, which shares nothing with it that a step changes."""
+    """Copy of a replay without steps, for steps that do not change it."""
     terms = _deep_copy(replay.models.terms)
     return Replay(replay.models._replace(terms=terms), replay.equality)
 
