@@ -447,7 +447,9 @@ class BitShift(Elementwise):
     def prove_safe(self, premises: Premises) -> None:
         super().prove_safe(premises)
         bits = onnx.helper.tensor_dtype_to_np_dtype(premises.elem_type(0)).itemsize * 8
-        fewer = premises.bounds(1).high.less(bits) is True
+        amounts = premises.node.operand(1).array
+        fewer = amounts is not None and bool((amounts < bits).all())
+        fewer = fewer or premises.bounds(1).high.less(bits) is True
         require(fewer, f"{premises.name(1)} may be {bits} or more")
 
     def is_settled(self, node: Node, arrays: Sequence[Any], results: Sequence[Any]) -> bool:

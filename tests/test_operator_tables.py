@@ -21,6 +21,7 @@ REMAINING = {
     "passes/loops/scans_to_loops.py": "operators that the pass emits",
     "passes/costs/cost_model.py": "operators whose cost is measured",
     "passes/costs/table.py": "measured costs, of control flow above all",
+    "passes/recurrences/recognize/bit_matrices.py": "operators that move bits",
     "passes/recurrences/expand/expansion.py": "operators that the pass emits",
     "passes/recurrences/recognize/extents.py": "ranges of the results of operators",
     "passes/recurrences/recognize/recurrence.py": "operators by which a state looks like a cell",

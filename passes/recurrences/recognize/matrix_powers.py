@@ -12,7 +12,7 @@ bounded matrix times a scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -121,25 +121,34 @@ def _first_step(recurrence: Recurrence, rows: Sequence[Value], index: int, matri
     return emit.concat([feeding.cut(rows[index], 0, 1), total], 0, "rows")
 
 
+def power_table(around: Builder, powers: Array) -> Callable[[Builder, Value], Value]:
+    """The emission of the power for a distance, from those of all distances."""
+    table = around.constant(np.ascontiguousarray(powers), "powers")
+    distances = around.vector(DISTANCES, "distances")
+
+    def power(emit: Builder, distance: Value) -> Value:
+        match = emit.once("Equal", [distances, distance], "match")
+        numbers = emit.once("Cast", [match], "match", to=onnx.TensorProto.INT32)
+        step = emit.once("ArgMax", [numbers], "step", axis=0, keepdims=0)
+        return emit.add("Gather", [table, step], "power", axis=0)
+
+    return power
+
+
 def compose(around: Builder, powers: Powers, is_left: bool = False) -> Monoid:
     """The composition of linear functions by their distance, of which rows are the offsets."""
-    table = around.constant(np.ascontiguousarray(powers.table), "powers")
-    thirds = None if powers.thirds is None else around.constant(powers.thirds, "thirds")
-    distances = around.vector(DISTANCES, "distances")
+    power = power_table(around, powers.table)
+    third = None if powers.thirds is None else power_table(around, powers.thirds)
 
     def monoid(
         emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
     ) -> list[Value]:
-        match = emit.add("Equal", [distances, distance], "match")
-        numbers = emit.add("Cast", [match], "match", to=onnx.TensorProto.INT32)
-        step = emit.add("ArgMax", [numbers], "step", axis=0, keepdims=0)
-        power = emit.add("Gather", [table, step], "power", axis=0)
-        factors = [power, *early] if is_left else [*early, power]
-        scaled = emit.add("MatMul", factors, "scaled")
-        if thirds is not None:
-            third = emit.add("Gather", [thirds, step], "third", axis=0)
+        by = power(emit, distance)
+        scaled = emit.add("MatMul", [by, *early] if is_left else [*early, by], "scaled")
+        if third is not None:
+            scale = third(emit, distance)
             for _ in range(3):
-                scaled = emit.add("Mul", [scaled, third], "scaled")
+                scaled = emit.add("Mul", [scaled, scale], "scaled")
         return [emit.add("Add", [scaled, *late], "offsets")]
 
     return monoid

@@ -164,12 +164,14 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             Unbatchable: no operator replaces it.
         """
         # Most models have no loop, and need no raiser.
+        from .bit_matrices import raise_bits
         from .cell_emission import raise_cell
         from .composed_steps import raise_step
         from .finite_states import raise_finite
         from .fractions import raise_fraction
         from .frozen_states import raise_frozen
         from .images import raise_image
+        from .joined_texts import raise_texts
         from .matrix_steps import raise_matrices
         from .observations import raise_observed
         from .recurrence import AllIterations
@@ -184,6 +186,8 @@ class RaiseRecurrences(RaiseOptions, SitePass):
             raise_matrices,
             raise_image,
             raise_fraction,
+            raise_bits,
+            raise_texts,
         )
         raisers = [*steps, raise_repeated, raise_frozen, raise_cell]
         if self.exact:
