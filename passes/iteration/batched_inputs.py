@@ -9,7 +9,7 @@ from ...analysis.shapes.single_node_model import reads_of
 from ...facts.fact import Fact, Shape, constant_fact, content_from
 from ...facts.magnitudes import LAST_OF_64_BITS
 from ...facts.polynomial import Dimension
-from ...ir import Model, Value
+from ...ir import Model, Operator, Value
 from ...ir.lazy import lazy_property
 from ...ops.batching import Operand, Unbatchable, Window, spread
 from ...ops.builder import Builder, Room
@@ -18,6 +18,8 @@ from ...ops.schema_queries import MIN_OF_INTEGERS
 from .iterations import IterationMemory, Iterations, MemoryBounds
 from .loop_view import LoopView, ScanInput, State, declaration, move_axis
 
+_OLDEST = 8
+"""The first opset of Expand."""
 _ONE = (Dimension.constant(1),)
 
 
@@ -65,8 +67,8 @@ class Feeding(Iterations):
         room.admit(100 + sum(len(graph) for graph in loop_view.body.walk()))
         self.model, self.graph = scratch, scratch.graph
         self.emit = Builder(self.graph, room=room)
-        if self.emit.opset < OLDEST_OPSET:
-            raise Unbatchable(f"is of opset {self.emit.opset}; convert to {OLDEST_OPSET} first")
+        if self.emit.opset < _OLDEST:
+            raise Unbatchable(f"is of opset {self.emit.opset}; convert to {_OLDEST} first")
         self.outside: dict[Value, Value] = {}
         self.reversals: dict[Value, Value] = {}
         self._same: dict[Value, Operand] = {}
@@ -240,7 +242,11 @@ class Feeding(Iterations):
         return self._range(self.emit.squeeze(end, 0, "limit"))
 
     def _range(self, limit: Value) -> Value:
-        return self.emit.numbers(limit, "numbers", self._zero)
+        if self.emit.opset >= OLDEST_OPSET:
+            return self.emit.numbers(limit, "numbers", self._zero)
+        # Rows that are read in order need no numbers; `splice` refuses results that do.
+        operands = [self._zero, limit, self.integers(1)]
+        return self.emit.add_unchecked(Operator("Range"), operands, ["numbers"])[0]
 
     @lazy_property
     def _zero(self) -> Value:

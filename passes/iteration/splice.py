@@ -12,7 +12,9 @@ from ...facts.fact import Fact, decided, is_named, is_settled
 from ...facts.obstacle import Obstacle
 from ...facts.polynomial import Dimension
 from ...ir import Fold, Graph, Node, Template, Value
+from ...ops.batching import Unbatchable
 from ...ops.builder import Builder
+from ...ops.rules import OLDEST_OPSET
 from ..utils.legality import is_copied
 from .batched_inputs import Feeding
 from .loop_view import LoopView, add_choice, declaration
@@ -59,9 +61,16 @@ def splice(feeding: Feeding, results: Sequence[Value | None], graph: Graph) -> l
 
 
 def keep_results(scratch: Graph, results: Sequence[Value | None]) -> None:
-    """Set the outputs of a scratch graph, and remove all other nodes."""
+    """Set the outputs of a scratch graph, and remove all other nodes.
+
+    Raises:
+        Unbatchable: they need the numbers of iterations, of which opset 8 has none.
+    """
     set_results(scratch, [value for value in results if value is not None])
     clean(scratch)
+    opset = scratch.root.opset()
+    if opset < OLDEST_OPSET and any(scratch.nodes_of("Range")):
+        raise Unbatchable(f"is of opset {opset}; convert to {OLDEST_OPSET} first")
 
 
 def copy_results(

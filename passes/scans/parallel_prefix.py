@@ -23,6 +23,7 @@ from ...facts.types import INTEGER_BITS
 from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
+from ...ops.rules import OLDEST_OPSET
 from ...ops.schema_queries import MIN_OF_INTEGERS, is_defined
 from ...records import record
 from ..iteration.loop_view import add_holder, declaration, scalar_declaration
@@ -145,7 +146,7 @@ def parallel_prefix(
     if isinstance(monoid, OneOperator) and emit.opset < MIN_OF_INTEGERS:
         compares = monoid.op.op_type in ("Max", "Min") and facts[0].elem_type in INTEGER_BITS
         monoid = OneOperator(monoid.op, compares)
-    if most is None and not straight:
+    if most is None and not straight and emit.opset >= OLDEST_OPSET:  # Slices of run-time bounds
         return _by_loop(emit, monoid, rows, facts, first, reach, axis)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT
     if most is None and not first and repeats and emit.opset >= MIN_OF_INTEGERS:

@@ -27,6 +27,8 @@ from ...ops.flat_rows import COMBINED, flattened, of_one_length
 from ...ops.outputs import content_of
 from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
+from ...ops.rules import OLDEST_OPSET
+from ...ops.schema_queries import schema_at
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Vertex, Write
 from ..iteration.loop_view import LoopView, ScanOutput, State, move_axis
@@ -36,6 +38,12 @@ from ..utils.zero_signs import readers_of
 from .accumulators import FinalValue
 
 _ZERO = Dimension.constant(0)
+
+
+def _is_of_nine(node: Node) -> bool:
+    """Test for an operator that opset 9 changes in its element types at most."""
+    old, new = (schema_at(node.op_type, opset) for opset in (8, OLDEST_OPSET))
+    return old is not None and new is not None and old.attributes.keys() == new.attributes.keys()
 
 
 class NodeBatcher(abc.ABC):
@@ -195,6 +203,8 @@ class NodeBatcher(abc.ABC):
                 nor is declared loop-invariant.
         """
         feeding = self.feeding
+        if not (feeding.model.graph.root.opset() >= OLDEST_OPSET or _is_of_nine(node)):
+            raise Unbatchable(f"holds {node}, whose rule is for opset {OLDEST_OPSET} on")
         batch = Batch(
             *(node, operands, facts, self.emit, feeding.iterations, self.extent),
             windows=feeding.windows,

@@ -115,3 +115,36 @@ def test_a_state_that_is_too_large_is_named():
             => (bool d, float[2] s, float[2] a) { d = Identity (c) s = Mul (a, b) }> }"""
     limit = "it carries 'a', of which all iterations take 48 bytes, over max_bytes=40"
     assert_keeps(RaiseRecurrences(max_bytes=40), text, limit)
+
+
+def of_opset_8(nodes, row="i"):
+    return f"""<ir_version: 4, opset_import: ["" : 8]>
+    g (float[N, 3] x, float[3] s0) => (float[3] last, float[T, 3] every)
+            <bool yes = {{1}}, int64 one = {{1}}, int64 first = {{0}}, float[3] w = {{1, 2, 3}}> {{
+        shape = Shape (x) n = Gather (shape, first) end = Sub (n, one)
+        last, every = Loop (n, yes, s0) <body = b (int64 i, bool c, float[3] s)
+            => (bool c2, float[3] s2, float[3] r) {{
+            c2 = Identity (c) j = Sub (end, i) e = Gather (x, {row}) {nodes}
+            r = Identity (s2) }}> }}"""
+
+
+@pytest.mark.parametrize("node", ["Add (s, e)", "Mul (e, s)", "Max (s, e)", "Min (e, s)"])
+def test_rows_in_order_are_read_without_numbers(node):
+    """Opset 8 has no operator that counts, and Slices of constant bounds alone."""
+    text = of_opset_8(f"s2 = {node}")
+    result = run_passes(text, RaiseRecurrences(straight=False))
+    assert result.changed and not result.model.opset_import[0].version > 8
+    for length in (0, 1, 2, 5, 40):
+        x = np.random.default_rng(length).normal(size=(length, 3)).astype(np.float32)
+        feeds = {"x": x, "s0": np.array([1, -2, 0.5], np.float32)}
+        old = run_in_onnxruntime(ir.to_proto(ir.parse(text)), feeds)
+        for one, other in zip(run_in_onnxruntime(result.model, feeds), old, strict=True):
+            np.testing.assert_allclose(one, other, 2e-5, 2e-5)
+
+
+def test_what_opset_8_does_not_compute_stays():
+    pass_, text = RaiseRecurrences(straight=False), of_opset_8("s2 = Max (s, e)", "j")
+    assert_keeps(pass_, text, "it is of opset 8; convert to 9 first")
+    row = "u = Unsqueeze <axes = [0]> (e) v = BatchNormalization (u, w, w, w, w)"
+    text = of_opset_8(f"{row} t = Squeeze <axes = [0]> (v) s2 = Max (s, t)")
+    assert_keeps(pass_, text, "BatchNormalization 'last/v', whose rule is for opset 9 on")
