@@ -109,7 +109,7 @@ def _compose(around: Builder, matrix: Array, by_or: bool) -> Monoid:
 
 
 class _Mixer:
-    """The values between a state and its next value, for 0 and each single bit of the state.
+    """The results of an iteration for 0 and for each single bit of the state.
 
     Args:
         recurrence: the state.
