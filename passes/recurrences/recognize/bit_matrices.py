@@ -148,7 +148,7 @@ class _Mixer:
         return (width.reshape(-1, 1) >> places & 1).astype(np.uint8)
 
     def _array(self, value: Value) -> Array:
-        """The results of a value, or a constant, or 0 for a value of the iteration."""
+        """The results of a value; a constant, or else 0, for one without results."""
         if value not in self._arrays:
             kind = self._recurrence.fact(value).elem_type
             if kind not in _WIDTHS:
@@ -169,7 +169,7 @@ class _Mixer:
         return None if array is None or array.size != 1 else int(array.reshape(()))
 
     def _with_number(self, node: Node) -> tuple[int, int, bool]:
-        """The bits of the operand beside a number, the number, and true if it comes last."""
+        """The bits of one operand, the number of the other, and its position."""
         numbers = [self._number(node.operand(place)) for place in range(2)]
         is_last = numbers[1] is not None
         number = numbers[is_last]
