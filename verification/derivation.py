@@ -409,7 +409,7 @@ class Search:
 
     def _operands(self, a: int, b: int) -> list[tuple[int, int]]:
         """Pairs of operands that make two terms equal, the most alike of all."""
-        nodes, most, best = self.terms.nodes, -1, list[tuple[int, int]]()
+        nodes, choices = self.terms.nodes, list[list[tuple[int, int]]]()
         own, find = {self.terms.find(a), self.terms.find(b)}, self.terms.find
         heads: dict[tuple[Head, int, int], list[Node]] = {}
         for node in map(nodes.__getitem__, self.terms.members(a)):
@@ -422,10 +422,11 @@ class Search:
                     pairs = list(zip(twin.args, args, strict=True))
                     if any(min(pair) >= 0 and {*map(find, pair)} == own for pair in pairs):
                         continue  # x + 0 and y + 0 in the classes of x and y say nothing new
-                    likeness = sum(self._likeness(*pair, 2) for pair in pairs)
-                    if likeness > most and not any((x < 0) != (y < 0) for x, y in pairs):
-                        most, best = likeness, pairs
-        return best
+                    if not any((x < 0) != (y < 0) for x, y in pairs):
+                        choices.append(pairs)
+        if not choices[1:]:
+            return choices[0] if choices else []
+        return max(choices, key=lambda pairs: sum(self._likeness(*pair, 2) for pair in pairs))
 
     def _likeness(self, a: int, b: int, depth: int) -> int:
         """Number of operators that are alike at first sight."""

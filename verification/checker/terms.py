@@ -206,9 +206,9 @@ class Terms:
 
     def tensor(self, term: int) -> Tensor | None:
         """Value of the class of a term, if that is a constant."""
-        number = None if term == ABSENT else self._tensors.get(self.find(term))
-        self.free -= {number}
-        return None if number is None else self.constants[number]
+        number = ABSENT if term == ABSENT else self._tensors.get(self.find(term), ABSENT)
+        self.free.discard(number)
+        return self.constants.get(number)
 
     def arrays(self, args: Args) -> list[Array | None]:
         """Values of arguments that are constants."""
