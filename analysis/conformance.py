@@ -8,7 +8,6 @@ from ..ir.checker.schemas import form_of
 from ..ops import rules_of
 from ..ops.schema_queries import (
     ElementTypes,
-    VersionOf,
     each_formal,
     formals,
     operators,
@@ -32,15 +31,11 @@ class Conformance:
 
     Nodes of one operator, one form and the same element types are checked once. Operators without a
     schema, and calls of the model's own functions, conform.
-
-    Args:
-        version_of: returns the opset version of a node.
     """
 
-    def __init__(self, model: Model, version_of: VersionOf = version_of_root) -> None:
+    def __init__(self, model: Model) -> None:
         self._functions = model.functions
-        self._version_of = version_of
-        self._types = ElementTypes(version_of)
+        self._types = ElementTypes()
         self._kinds: dict[tuple[Operator, int], AttributeKinds] = {}
         self._faults: dict[Hashable, str | None] = {}
         self._ranked: dict[Operator, bool] = {}
@@ -51,7 +46,7 @@ class Conformance:
         if op not in self._ranked:
             self._ranked[op] = bool(rules_of(op).operand_ranks)
         types = self._types.of_each((*node.inputs, *node.outputs))
-        form = op, self._version_of(node), count, types
+        form = op, version_of_root(node), count, types
         if form not in self._faults:
             self._faults[form] = self._fault(*form)
         fault = self._faults[form]
@@ -69,7 +64,7 @@ class Conformance:
             tuple([None if value is None else 0 for value in values])
             for values in (node.inputs, node.outputs)
         )
-        return self.of_form(node.op, self._version_of(node), inputs, outputs)
+        return self.of_form(node.op, version_of_root(node), inputs, outputs)
 
     def of_form(
         self, op: Operator, version: int, inputs: ElemTypes, outputs: ElemTypes

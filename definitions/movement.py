@@ -7,8 +7,8 @@ from .registry import defines, ship
 _FACTS = {"source": "docs/ContribOperators.md", "tried": "onnxruntime 1.32.0"}
 
 
-def _same_everywhere(name: str, before: str, after: str, since: int = 11) -> None:
-    ship(before, after, since=since, exact=True, summary=name, **_FACTS)
+def _same_everywhere(name: str, before: str, after: str) -> None:
+    ship(before, after, exact=True, summary=name, **_FACTS)
 
 
 _same_everywhere("Identity", "(T x) => (y) { y = com.microsoft.SampleOp (x) }", "y = Identity (x)")

@@ -277,8 +277,7 @@ def as_sequence(rows: Value, elem_type: int, label: str, feeding: Feeding) -> Va
         Unbatchable: a type that onnxruntime does not support.
     """
     _require_split(elem_type, label)
-    split = Operator.make("SplitToSequence", axis=0, keepdims=0)
-    return feeding.emit.apply(split, [rows], label)
+    return feeding.emit.add("SplitToSequence", [rows], label, axis=0, keepdims=0)
 
 
 def _require_split(elem_type: int, label: str) -> None:
@@ -401,8 +400,7 @@ class FinalValue:
         if _inserts_first(self._write.node):
             counts = self._feeding.reverse(counts)
         blocks = concat_rows(rows, self._axis, self._shape, self._emit)
-        split = Operator.make("SplitToSequence", axis=self._axis)
-        return self._emit.apply(split, [blocks, counts], self._label)
+        return self._emit.add("SplitToSequence", [blocks, counts], self._label, axis=self._axis)
 
     def _require_empty(self, initial: Value) -> None:
         if self._feeding.inference.fact(initial).count != 0:

@@ -152,16 +152,13 @@ class _Operands(Interpretation):
         raise Unfit(f"is computed from '{value.name}', which is read along another axis")
 
     def shape(self, value: Value) -> Shape:
-        """The shape of an element."""
         shape, axis = self.of.shape(value), self.elements.axis
         return shape[:axis] + shape[axis + 1 :] if self._has_axis(value) else shape
 
     def matrix(self, value: Value) -> Matrix:
-        """The matrix of a loop-invariant value."""
         return self.of.matrix(value)
 
     def is_along_elements(self, value: Value, axis: int) -> bool:
-        """Test for the last axis."""
         rank = len(self.of.shape(value))
         return axis % rank == rank - 1
 

@@ -307,5 +307,4 @@ class _Premises(Premises):
         self._facts = facts
 
     def is_at_least(self, number: Dimension, least: Dimension | int) -> bool:
-        """Test whether a number is certainly not below another one."""
         return is_never_negative(self._terms, number - least, self._facts)

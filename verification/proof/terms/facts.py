@@ -40,7 +40,6 @@ class _HeadFacts(OnnxFacts):
         return self.head, len(node.outputs), self.head.opset
 
     def elem_types(self, node: Node, inputs: Sequence[Fact], kind: Kind) -> tuple[int, ...]:
-        """The element types of a node's outputs for any shapes; 0 where onnx needs them."""
         key = kind[1], *[fact.elem_type for fact in inputs]
         types = self.head.elem_types.get(key)
         if types is None:
