@@ -426,7 +426,7 @@ class Search:
                         choices.append(pairs)
         if not choices[1:]:
             return choices[0] if choices else []
-        return max(choices, key=lambda pairs: sum(self._likeness(*pair, 2) for pair in pairs))
+        return max(choices, key=lambda pairs: sum(self._likeness(x, y, 2) for x, y in pairs))
 
     def _likeness(self, a: int, b: int, depth: int) -> int:
         """Number of operators that are alike at first sight."""
