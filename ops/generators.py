@@ -198,6 +198,26 @@ class DFT(PassesAxes):
         return super().passed(node, rank, {*axes, rank - 1})
 
 
+@describes("STFT")
+class STFT(OperatorRules):
+    """STFT, from opset 17 on; onnx 1.23 infers all bins where `onesided` is absent."""
+
+    def shapes(self, node: Node, inputs: Sequence[Fact], symbols: Symbols) -> Shapes:
+        batch, size = inputs[0].dims[:2]
+        step, length = (element(fact) for fact in (inputs[1], [*inputs, Fact(), Fact()][3]))
+        if node.input(2) is not None and inputs[2].shape is not None:
+            (length,) = inputs[2].shape
+        frames = bins = None
+        if length is not None and length.value:
+            whole = not node.attribute("onesided", 1)
+            bins = Dimension.constant(length.value if whole else length.value // 2 + 1)
+            if step is not None and step.value and size.value is not None:
+                count = (size.value - length.value) // step.value + 1
+                frames = Dimension.constant(max(count, 0))
+        frames, bins = (symbols.fresh() if dim is None else dim for dim in (frames, bins))
+        return [(batch, frames, bins, Dimension.constant(2))]
+
+
 @describes("HannWindow", "HammingWindow", "BlackmanWindow", size=lambda n: size_of(n[0]))
 @describes("MelWeightMatrix", size=lambda n: size_of(n[0]) * size_of(n[1]))
 @describes("AffineGrid", size=lambda n: 3 * size_of(n[1]))

@@ -300,7 +300,7 @@ def describes(*names: str, **fields: Any) -> Callable[[type[_Rules]], type[_Rule
 
 
 describes("Constant")(Total)
-describes("STFT", "Unique")(OperatorRules)  # of traits alone
+describes("Unique")(OperatorRules)  # of traits alone
 
 
 def rules_of(op: Operator) -> OperatorRules:

@@ -32,6 +32,8 @@ from straightline.facts.polynomial import Dimension
 from straightline.ops.outputs import content_of
 from tables import cases, table
 
+SIGNAL = Fact(FLOAT, (N, *map(Dimension.constant, (16, 1))))
+
 
 @table(
     ("ConstantOfShape", [holding(N, 0, 2)], {}, [N, 0, 2]),
@@ -48,6 +50,9 @@ from tables import cases, table
     ("Range", [number(M), number(N), number(1)], {}, None),
     ("Range", [INDICES, number(N), number(1)], {}, None),
     ("Range", [number(0), INDICES, number(1)], {}, None),
+    ("STFT", [SIGNAL, number(4), None, number(8)], {}, [N, 3, 5, 2]),
+    ("STFT", [SIGNAL, number(4), holding(*range(8)), None], {"onesided": 0}, [N, 3, 8, 2]),
+    ("STFT", [SIGNAL, number(N), None, number(M)], {}, [N, "?", "?", 2]),
 )
 def test_shapes(op_type, facts, attributes, wanted):
     assert shape_said(op_type, *facts, **attributes) == wanted
