@@ -290,7 +290,8 @@ _READ_UNKNOWN_TYPES = ("DictVectorizer", "LabelEncoder", "TreeEnsemble")
 
 def hide_unaskable(graph: onnx.GraphProto) -> None:
     """Let onnx not be asked what ends the process: of EyeLike and RegexFullMatch it is told a Cast,
-    of which it infers the same, and of others nothing. A Slice of a negative size ends it, too."""
+    of which it infers the same, and of others nothing. A Slice of a negative size ends it, too. An
+    STFT gets the default of `onesided`, for which onnx 1.23 infers another one."""
     for info in (*graph.input, *graph.value_info, *graph.output):
         for dim in info.type.tensor_type.shape.dim:
             if dim.dim_value < 0:
@@ -304,6 +305,8 @@ def hide_unaskable(graph: onnx.GraphProto) -> None:
                 node.CopyFrom(helper.make_node("Cast", node.input, node.output, to=to))
         elif op_type in _READ_UNKNOWN_TYPES or ends_inference(op_type, node.attribute):
             node.domain = _UNKNOWN
+        elif op_type == "STFT" and all(each.name != "onesided" for each in node.attribute):
+            node.attribute.append(helper.make_attribute("onesided", 1))
         for body in subgraphs(node):
             hide_unaskable(body)
 

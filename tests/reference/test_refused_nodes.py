@@ -73,6 +73,15 @@ def test_declared_sizes_and_unknown_operators_are_not_refused(nodes):
     assert not refused_node(proto)
 
 
+def test_bins_of_a_transform_without_its_attribute():
+    """onnx infers all eight of them."""
+    proto = model(
+        """g (float[1, 16, 1] x) => (float[a, b, c, 2] y) <int64 s = {4}, int64 n = {8},
+            float[5, 1] k = {1, 2, 3, 4, 5}> { t = STFT (x, s, , n) y = Mul (t, k) }"""
+    )
+    assert loads(proto) and not refused_node(proto)
+
+
 def test_an_invalid_definition_of_an_operator_is_not_the_fault_of_the_model():
     text = "g (float[1, 2, 3, 4] x) => (y) { y = MeanVarianceNormalization (x) }"
     assert not refused_node(model(text))
