@@ -503,6 +503,9 @@ class _LoopBuilder:
             return self.feeding.same(value).value
         if not operand.batched:
             return operand.value
+        if operand.fact.elem_type == onnx.TensorProto.STRING and operand.fact.shape != ():
+            # Not a Gather in onnxruntime (`Builder.add`), and only a Gather is read as a row again.
+            raise Unbatchable(f"reads rows of strings, '{value.name}'")
         return self.emit.add("Gather", [operand.value, self._number], value.name, axis=0)
 
     def _set_outputs(self) -> None:
