@@ -7,7 +7,8 @@ import onnx
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes
 from loops import op_types
-from straightline import ir, reference
+from sessions import by_reference
+from straightline import ir
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.ops.batching import Unbatchable
 from straightline.passes import RaiseRecurrences
@@ -363,5 +364,5 @@ def difference(before, after, feed):
     """
     got = run_in_onnxruntime(after, feed)
     whole = all(array.size for array in feed.values())
-    run = run_in_onnxruntime if whole else reference.run
-    return max(map(ulps, got, run(before, dict(feed))))
+    run = run_in_onnxruntime if whole else by_reference
+    return max(map(ulps, got, run(before, feed)))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-from straightline import ir, reference
+from sessions import by_reference, outputs
+from straightline import ir
 from straightline.facts.obstacle import Obstacle
 from straightline.passes import Pass, Pipeline, Result
 
@@ -127,11 +128,8 @@ def assert_equal_outputs(
 ) -> None:
     """Check the outputs of the second model, under the reference and onnxruntime, against those of
     the first under the reference."""
-    expected = reference.run(as_model(before), dict(feeds))
-    for got in (
-        reference.run(as_model(after), dict(feeds)),
-        run_in_onnxruntime(as_model(after), feeds),
-    ):
+    expected, result = by_reference(as_model(before), feeds), as_model(after)
+    for got in (by_reference(result, feeds), run_in_onnxruntime(result, feeds)):
         assert len(got) == len(expected)
         for one, other in zip(got, expected, strict=True):
             assert_equal(one, other, **tolerances)
@@ -157,6 +155,4 @@ def assert_equal(one: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-6) -
 
 def run_in_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """The outputs under onnxruntime, without its own optimizations."""
-    import sessions
-
-    return sessions.outputs(model, feeds, optimized=False)
+    return outputs(model, feeds, optimized=False)

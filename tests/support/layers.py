@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from onnx import helper, numpy_helper
-from straightline import reference
+from sessions import by_reference
 from straightline.passes import ExpandRecurrences
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -200,11 +200,8 @@ def assert_expands(model, *feeds, **options):
     """Check that a node is taken apart and the results stay; the operators that are there."""
     after, _ = expanded(model, **options)
     for feed in feeds:
-        for one, other in zip(reference.run(model, feed), reference.run(after, feed), strict=True):
-            assert one.shape == other.shape
-            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
-        for one, other in zip(
-            reference.run(model, feed), run_in_onnxruntime(after, feed), strict=True
-        ):
-            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
+        for run in (by_reference, run_in_onnxruntime):
+            for one, other in zip(by_reference(model, feed), run(after, feed), strict=True):
+                assert one.shape == other.shape
+                np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
     return op_types(after)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from harness import HEAD, as_model, assert_equal, op_types, run_in_onnxruntime, run_passes
-from straightline import reference
+from sessions import by_reference
 from straightline.passes import RaiseRecurrences
 
 LENGTHS = (0, 1, 2, 5, 40)
@@ -64,9 +64,9 @@ def numbers(length, special=(), dtype=np.float32, seed=0):
 
 def assert_same(text, model, x, exact=False, **fed):
     """Check that the reference and onnxruntime each give what they gave before."""
-    feeds = {"x": x, "n": np.array(len(x)), **fed}
-    for run in (reference.run, run_in_onnxruntime):
-        for one, other in zip(run(model, feeds), run(as_model(text), feeds), strict=True):
+    feeds, original = {"x": x, "n": np.array(len(x)), **fed}, as_model(text)
+    for run in (by_reference, run_in_onnxruntime):
+        for one, other in zip(run(model, feeds), run(original, feeds), strict=True):
             assert_equal(one, other)
             if exact:
                 np.testing.assert_array_equal(one, other)

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from sessions import outputs
-from straightline import reference
+from sessions import by_reference, outputs
 from straightline.verification.proof import prove
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 1e-45]
@@ -43,7 +42,7 @@ def by_onnxruntime(proto: onnx.ModelProto, given: dict[str, Any]) -> list[Any]:
     return outputs(proto, given, optimized=False)
 
 
-RUNTIMES = {"reference": reference.run, "onnxruntime": by_onnxruntime}
+RUNTIMES = {"reference": by_reference, "onnxruntime": by_onnxruntime}
 
 
 def same_bits(one: list[Any], other: list[Any]) -> bool:

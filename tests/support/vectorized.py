@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from harness import as_model, assert_equal, run_in_onnxruntime, run_passes
 from loops import op_types
-from straightline import reference
+from sessions import by_reference
 from straightline.passes import HoistInvariants, VectorizeLoops
 
 RNG = np.random.default_rng(7)
@@ -54,9 +54,9 @@ def untyped(text):
 
 def assert_same(before, after, feed, zero_length_runs=True, exact=False):
     """The reference and onnxruntime each give what they gave before, bit for bit but for MatMul."""
-    runs = (reference.run, run_in_onnxruntime) if zero_length_runs else (reference.run,)
+    runs = (by_reference, run_in_onnxruntime) if zero_length_runs else (by_reference,)
     for run in runs:
-        for one, other in zip(run(after, dict(feed)), run(before, dict(feed)), strict=True):
+        for one, other in zip(run(after, feed), run(before, feed), strict=True):
             assert_equal(one, other)
             if exact:
                 np.testing.assert_array_equal(one, other)

@@ -10,8 +10,8 @@ from depth import examples
 from harness import run_in_onnxruntime
 from operator_cases import cases
 from operator_draws import Case
+from sessions import by_reference
 from special_values import model_of
-from straightline import reference
 
 
 class Twins(NamedTuple):
@@ -48,7 +48,7 @@ def twins(count: int, seed: int, places: Mapping[str, range]) -> Iterator[Twins]
         other = dict(one)
         for name in [f"i{n}" for n in floats]:
             one[name], other[name] = _other_zeros(one[name], rng)
-        for run in (reference.run, run_in_onnxruntime):
+        for run in (by_reference, run_in_onnxruntime):
             model = model_of(case)
             yield Twins(case, (_results(run, model, one), _results(run, model, other)))
 

@@ -169,8 +169,9 @@ def test_two_comparisons_bind_variables_of_their_own():
 def test_rows_of_rows_and_the_last_of_a_known_number(name, old, new):
     """Layers of attention, and 200 states of which the last one alone is read."""
     (case,) = cases(name)
-    loop, best = case.original(case.sizes), case.by_hand(case.sizes)
+    sizes = {**case.sizes, "T": 200 if "last" in name else 40}
+    loop, best = case.original(sizes), case.by_hand(sizes)
     assert is_proved(loop, best, equality="reals")
-    other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(case.sizes)
+    other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(sizes)
     assert other != best
     assert not is_proved(loop, other, equality="reals")
