@@ -1,6 +1,7 @@
 """What tests of proofs share: two models in ONNX text, and what is found of them."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -54,6 +55,10 @@ def is_proved(
     pair = [model(each, opset) if isinstance(each, str) else each for each in (before, after)]
     with _unread(options.get("equality", "bits")):
         return prove(*pair, **options).proved
+
+
+over_reals = functools.partial(is_proved, equality="reals")
+"""Test whether two models are proved to be equal if floats were real numbers."""
 
 
 @contextlib.contextmanager

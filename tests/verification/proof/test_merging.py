@@ -1,5 +1,5 @@
 import pytest
-from proofs import is_proved, model
+from proofs import is_proved, model, over_reals
 from straightline.verification.proof import merging, prove
 from tables import table
 
@@ -61,8 +61,8 @@ def test_a_name_may_stand_for_another_value():
     other = model(text % ("Neg (x)", "Exp (x)", "a, b"), 18)
     sums = text.replace("Sub", "Add")
     assert is_proved(before, same)
-    assert is_proved(before, model(sums % ("Neg (x)", "Exp (x)", "x, b"), 18), equality="reals")
-    assert not is_proved(before, other, equality="reals")
+    assert over_reals(before, model(sums % ("Neg (x)", "Exp (x)", "x, b"), 18))
+    assert not over_reals(before, other)
 
 
 def test_a_value_that_another_node_computes_has_its_own_name_first():
@@ -71,7 +71,7 @@ def test_a_value_that_another_node_computes_has_its_own_name_first():
     head = f"g (float[N, 4] x, float[4, 4] w) => (float[N, 4] y) {constants} "
     before = model(head + "{ a = Add (x, x) h = MatMul (a, w) y = Add (h, z) }", 18)
     after = model(head + "{ a = Sum (x, x) y = MatMul (a, w) }", 18)
-    assert is_proved(before, after, equality="reals")
+    assert over_reals(before, after)
 
 
 def test_a_constant_of_the_rewrite_is_no_constant_of_the_original():
@@ -82,7 +82,7 @@ def test_a_constant_of_the_rewrite_is_no_constant_of_the_original():
     answer = prove(before, model(head % folded + "{ y = MatMul (x, w) }", 18), equality="reals")
     assert answer.proved and any("rounded" in each for each in answer.assumptions)
     wrong = model(head % folded.replace("0.27", "0.26") + "{ y = MatMul (x, w) }", 18)
-    assert not is_proved(before, wrong, equality="reals")
+    assert not over_reals(before, wrong)
 
 
 def test_many_values_in_a_row_that_differ_are_compared_no_longer(monkeypatch):
@@ -94,9 +94,9 @@ def test_many_values_in_a_row_that_differ_are_compared_no_longer(monkeypatch):
     )
     before, after = layers(QUOTIENT), layers(PRODUCT)
     monkeypatch.setattr(merging, "_MOST_MISSES", 5)
-    assert is_proved(before, after, brief=True, equality="reals")
+    assert over_reals(before, after, brief=True)
     assert sum(questions) >= LAYERS
     after.graph.node[0].op_type = "Add"
     questions.clear()
-    assert not is_proved(before, after, brief=True, equality="reals")
+    assert not over_reals(before, after, brief=True)
     assert len(questions) <= 2 * 5 + 1

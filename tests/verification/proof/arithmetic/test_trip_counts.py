@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from depth import some
-from proofs import assert_open, assert_proved, is_proved, model
+from proofs import assert_open, assert_proved, is_proved, model, over_reals
 from straightline import reference
 from straightline.facts.polynomial import Dimension
 from straightline.verification.proof.arithmetic.trip_counts import at_least, least
@@ -284,10 +284,10 @@ def test_numbers_that_float32_rounds_do_not_count():
 
 def test_real_numbers_count():
     models = model(loop(ROUNDED, FIRST)), model(SAME_COUNT)
-    assert is_proved(*models, equality="reals")
+    assert over_reals(*models)
     assert not is_proved(*models, equality="values")
     other = model(counted(WIDE + "iterations = Sub (a, b)"))
-    assert not is_proved(models[0], other, equality="reals")
+    assert not over_reals(models[0], other)
 
 
 def test_an_end_behind_another_one_ends_nothing():

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from proofs import assert_open, assert_proved, is_proved, model
+from proofs import assert_open, assert_proved, model, over_reals
 from straightline.reference import run
 from tables import table
 
@@ -92,7 +92,7 @@ def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
     by_if = """s2 = If (even) <then_branch = t () => (float[3] a) { a = Add (s, e) },
                           else_branch = f () => (float[3] k) { k = Mul (half, s) }>"""
     before = model(branches.format(by_if))
-    assert is_proved(before, model(branches.format(BY_WHERE)), equality="reals")
+    assert over_reals(before, model(branches.format(BY_WHERE)))
     for old, new in [
         ("(even, unit, half)", "(even, half, unit)"),
         ("(even, e, none)", "(even, none, e)"),
@@ -101,7 +101,7 @@ def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
     ]:
         assert old in BY_WHERE
         after = model(branches.format(BY_WHERE.replace(old, new)))
-        assert not is_proved(before, after, equality="reals")
+        assert not over_reals(before, after)
 
 
 def test_branches_that_are_both_the_other_term():

@@ -1,7 +1,7 @@
 import numpy as np
 import onnx
 import pytest
-from proofs import assert_open, assert_proved, is_proved, model
+from proofs import assert_open, assert_proved, is_proved, model, over_reals
 from sessions import open_session
 from spelled import same_bits
 from straightline import reference
@@ -236,7 +236,7 @@ def test_other_sums_are_open(old, new):
     nodes = WEIGHTED_SUM.replace(old, new)
     text = WEIGHTED.replace("f = {1}", "f = {1}, int64[1] k = {1}, int64[1] back = {-1}")
     text = text.replace("f = {1}", "f = {1}, int64[1] first = {-9999}").replace("NODES", nodes)
-    assert not is_proved(weighted(SMOOTHED), model(text), equality="reals")
+    assert not over_reals(weighted(SMOOTHED), model(text))
 
 
 @pytest.mark.parametrize("shape", ["{2, 1}", "{1, 2}"])
@@ -244,7 +244,7 @@ def test_factors_along_another_axis_are_open(shape):
     """A vector along columns in the sum, and along rows before the initial state."""
     nodes = WEIGHTED_SUM.replace("r = Pow (a, z)", "v = Reshape (a, way) r = Pow (v, z)")
     text = WEIGHTED.replace("f = {1}", f"f = {{1}}, int64[2] way = {shape}").replace("NODES", nodes)
-    assert is_proved(weighted(SMOOTHED), model(text), equality="reals") is (shape == "{1, 2}")
+    assert over_reals(weighted(SMOOTHED), model(text)) is (shape == "{1, 2}")
 
 
 DOTS = """g (float[n, 2] x, float[n] w) => (float[{d}] f)
@@ -270,5 +270,5 @@ def test_a_product_of_matrices_is_a_sum_of_products_of_columns_and_rows(d, body,
     before.graph.initializer.append(onnx.numpy_helper.from_array(zeros, "first"))
     after = model(PRODUCT.format(d=d, nodes=nodes))
     for pair in ((before, after), (after, before)):
-        assert is_proved(*pair, equality="reals") is holds
+        assert over_reals(*pair) is holds
         assert not is_proved(*pair)

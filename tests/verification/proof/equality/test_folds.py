@@ -2,7 +2,7 @@ import numpy as np
 import onnx
 import pytest
 from harness import as_model
-from proofs import is_proved
+from proofs import is_proved, over_reals
 from straightline.reference import run
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.fold_forms import JOINS
@@ -60,8 +60,8 @@ def test_a_last_state_is_a_reduction(name, t):
     one, other = final(name, t)
     proof = prove(one, other)
     assert proof.proved is (t == "int64"), proof.reason
-    assert is_proved(one, other, equality="reals")
-    assert is_proved(other, one, equality="reals")
+    assert over_reals(one, other)
+    assert over_reals(other, one)
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
         feeds = {"x": rows, "h": numbers[1]}
@@ -86,7 +86,7 @@ def test_a_last_state_is_a_reduction(name, t):
 )
 def test_another_reduction_stays_open(name, init, op, values, t):
     one, other = final(name, t, init, op, values)
-    assert not is_proved(one, other, equality="reals")
+    assert not over_reals(one, other)
 
 
 def prefixes(t, init, out, call, op="Add"):
@@ -103,8 +103,8 @@ def prefixes(t, init, out, call, op="Add"):
 )
 def test_sums_are_elements_of_a_cumsum(name, case, t):
     one, other = prefixes(t, *case)
-    assert is_proved(one, other, equality="reals"), prove(one, other, equality="reals").reason
-    assert is_proved(other, one, equality="reals")
+    assert over_reals(one, other), prove(one, other, equality="reals").reason
+    assert over_reals(other, one)
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     feeds = {"x": numbers, "h": numbers[1]}
     for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
@@ -125,7 +125,7 @@ def test_sums_are_elements_of_a_cumsum(name, case, t):
 )
 def test_another_cumsum_stays_open(init, out, call, t):
     one, other = prefixes(t, init, out, call)
-    assert not is_proved(one, other, equality="reals")
+    assert not over_reals(one, other)
 
 
 def test_a_state_that_its_operand_holds_is_no_sum():
@@ -133,7 +133,7 @@ def test_a_state_that_its_operand_holds_is_no_sum():
     nodes = rest("Add", "ones").replace("(e, e)", "(s, e)")
     total = "r = ReduceSum <keepdims = 0> (x, axis) last = Add (r, ones)"
     other = model(nodes.replace("last, y", "end_state, y") + total)
-    assert not is_proved(model(nodes), other, equality="reals")
+    assert not over_reals(model(nodes), other)
 
 
 def test_a_slice_back_to_front_is_a_reversal():
@@ -193,7 +193,7 @@ def chosen(name, op, changes=(), t="float"):
 @pytest.mark.parametrize("t", ["float", "int64"])
 def test_conditional_additions(name, op, t):
     one, other = chosen(name, op, t=t)
-    assert is_proved(one, other, equality="reals")
+    assert over_reals(one, other)
     assert is_proved(one, other) is (t == "int64")
     numbers = np.array([[1, -2, 3], [-4, -5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
@@ -211,13 +211,13 @@ def test_conditional_additions(name, op, t):
 )
 def test_other_choices_stay_open(op, changes):
     one, other = chosen("a Where", op, changes)
-    assert not is_proved(one, other, equality="reals")
+    assert not over_reals(one, other)
 
 
 def test_a_condition_on_the_state_stays_open():
     one, other = chosen("a Where", "Add")
     text = onnx.printer.to_text(one).replace("Less (e, none)", "Less (s, none)")
-    assert not is_proved(onnx.parser.parse_model(text), other, equality="reals")
+    assert not over_reals(onnx.parser.parse_model(text), other)
 
 
 MEANS = """g (float[n, 3] x) => (float[m, 3] y)
@@ -235,12 +235,12 @@ AT_ONCE = """g (float[n, 3] x) => (float[m, 3] y)
 def test_means_of_prefixes_are_elements_of_a_cumsum_by_their_number():
     loop = as_model(MEANS % ("j", "ReduceMean"))
     own, other = (as_model(AT_ONCE % number) for number in ("j", "r"))
-    assert is_proved(loop, own, equality="reals")
-    assert is_proved(own, loop, equality="reals")
+    assert over_reals(loop, own)
+    assert over_reals(own, loop)
     assert not is_proved(loop, own)  # bit for bit a kernel may add in another order
-    assert not is_proved(loop, other, equality="reals")
+    assert not over_reals(loop, other)
     shorter = as_model(MEANS % ("i", "ReduceMean"))
-    assert not is_proved(shorter, own, equality="reals")
+    assert not over_reals(shorter, own)
 
 
 RUNNING = """g (float[n, 3] x) => (float[m, 3] y)
@@ -250,10 +250,10 @@ RUNNING = """g (float[n, 3] x) => (float[m, 3] y)
 
 def test_extremes_of_prefixes_are_states():
     loop = as_model(MEANS % ("j", "ReduceMax"))
-    assert is_proved(loop, as_model(RUNNING % "Max"), equality="reals")
-    assert not is_proved(loop, as_model(RUNNING % "Min"), equality="reals")
+    assert over_reals(loop, as_model(RUNNING % "Max"))
+    assert not over_reals(loop, as_model(RUNNING % "Min"))
     finite = as_model((RUNNING % "Max").replace("-inf", "-9"))
-    assert not is_proved(loop, finite, equality="reals")
+    assert not over_reals(loop, finite)
 
 
 REGISTER = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 2] x, float[3, 2] f)
@@ -304,7 +304,7 @@ def test_equal_sums_with_a_common_summand_have_another_one_in_common(added, alon
         <float[2] f = {0, 0}> { v, y = Scan <num_scan_inputs = 1, body = b (float[2] r, float[2] s,
         float[2] e) => (float[2] w, float[2] t) { w = Add (r, e) t = Add (s, %s) }> (f, f, x) }"""
     models = [onnx.parser.parse_model(text) for text in (of_sums % added, SUM_OF_SUMS % along)]
-    assert is_proved(*models, equality="reals") is holds
+    assert over_reals(*models) is holds
     assert not is_proved(*models)
 
 

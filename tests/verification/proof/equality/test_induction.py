@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from proofs import assert_open, assert_proved, is_proved, model
+from proofs import assert_open, assert_proved, model, over_reals
 from spelled import require_same
 from straightline.dev.benchmarks.loops.collection import cases
 from straightline.facts.polynomial import Dimension
@@ -171,7 +171,7 @@ def test_rows_of_rows_and_the_last_of_a_known_number(name, old, new):
     (case,) = cases(name)
     sizes = {**case.sizes, "T": 200 if "last" in name else 40}
     loop, best = case.original(sizes), case.by_hand(sizes)
-    assert is_proved(loop, best, equality="reals")
+    assert over_reals(loop, best)
     other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(sizes)
     assert other != best
-    assert not is_proved(loop, other, equality="reals")
+    assert not over_reals(loop, other)

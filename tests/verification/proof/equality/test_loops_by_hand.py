@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from proofs import is_proved, model
+from proofs import model, over_reals
 from straightline import reference
 from tables import table
 
@@ -150,13 +150,13 @@ def assert_alike(pair):
 def test_a_loop_and_its_closed_form_are_proved(name):
     pair = models(*PAIRS[name])
     assert_alike(pair)
-    assert is_proved(*pair, equality="reals")
+    assert over_reals(*pair)
 
 
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_of_at_least_one_row_are_proved(name):
     pair = models(*EXTREMES[name])
-    assert is_proved(*pair, equality="reals", minima={"n": 1})
+    assert over_reals(*pair, minima={"n": 1})
 
 
 @table(
@@ -191,4 +191,4 @@ def test_other_forms_are_open(name, old, new):
                 both = models(declared, *pair)
             except onnx.parser.ParseError:
                 continue
-            assert not is_proved(*both, equality="reals", minima={"n": 1})
+            assert not over_reals(*both, minima={"n": 1})
