@@ -40,6 +40,8 @@ STRAIGHT_STEPS = 31
 
 For few rows, all steps take 45 us in onnxruntime, like 60 iterations of a Loop of two nodes.
 """
+_MOVING = 10
+"""The first opset whose Slice has bounds of run time; there, few places serve all values."""
 _BLOCK_STEPS = 4
 """The number of steps without a Loop that all rows take if a row may be joined twice.
 
@@ -229,16 +231,29 @@ def _step(
     emit: Builder, monoid: Monoid, rows: Sequence[Value], here: Value, back: Value, axis: int
 ) -> list[Value]:
     """Emit one step; no change for a distance of the number of rows or more."""
-    zero, end, at = (emit.vector((number,), "k") for number in (0, _END, axis))
-    bounds = {"head": (zero, here), "early": (zero, back), "late": (here, end)}
-    heads, early, late = (
-        [emit.add("Slice", [row, *cut, at], label) for row in rows] for label, cut in bounds.items()
-    )
+    heads, early, late = _cut(emit, rows, here, back, axis)
     joined = monoid(emit, early, late, here)
     return [
         emit.concat([head, value], axis, row.name)
         for head, value, row in zip(heads, joined, rows, strict=True)
     ]
+
+
+def _cut(
+    emit: Builder, rows: Sequence[Value], here: Value, back: Value, axis: int
+) -> list[list[Value]]:
+    """Emit the first rows, those that a later row joins, and these later ones."""
+    if here.constant is None and emit.opset < _MOVING:
+        numbers = emit.size(rows[0], axis, "count")
+        numbers = emit.numbers(emit.squeeze(numbers, 0, "count"), "numbers")
+        first = emit.add("Less", [numbers, here], "first")
+        rest = emit.add("Not", [first], "rest")
+        head, late = (emit.add("Compress", [numbers, own], "places") for own in (first, rest))
+        places = head, emit.add("Sub", [late, here], "places"), late
+        return [[emit.add("Gather", [row, at], "rows", axis=axis) for row in rows] for at in places]
+    zero, end, at = (emit.vector((number,), "k") for number in (0, _END, axis))
+    cuts = (zero, here), (zero, back), (here, end)
+    return [[emit.add("Slice", [row, *cut, at], "rows") for row in rows] for cut in cuts]
 
 
 def _by_loop(

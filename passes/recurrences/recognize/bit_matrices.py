@@ -23,6 +23,7 @@ from ....ops.builder import Builder
 from ....ops.composite import text_of
 from ...scans.parallel_prefix import DISTANCES, Monoid
 from ..weights import Unfit
+from .extents import number_of
 from .matrix_powers import power_table
 from .recurrence import Recurrence, Replacement
 from .reductions import is_small, replace_rows
@@ -153,8 +154,8 @@ class _Mixer:
             kind = self._recurrence.fact(value).elem_type
             if kind not in _WIDTHS:
                 raise Unfit(_OTHER)
-            number, dtype = self._number(value), onnx.helper.tensor_dtype_to_np_dtype(kind)
-            self._live[value] = self._full[kind] if number is None else number
+            number, dtype = number_of(value), onnx.helper.tensor_dtype_to_np_dtype(kind)
+            self._live[value] = self._full[kind] if number is None else int(number)
             self._arrays[value] = np.array(number or 0, dtype)
         return self._arrays[value]
 
@@ -163,19 +164,13 @@ class _Mixer:
         array = self._array(value).astype(np.int64).reshape(-1)
         return array ^ array[0]
 
-    def _number(self, value: Value) -> int | None:
-        """The number that all elements of a constant are; None for others."""
-        array = value.array
-        return None if array is None or array.size != 1 else int(array.reshape(()))
-
     def _with_number(self, node: Node) -> tuple[int, int, bool]:
         """The bits of one operand, the number of the other, and its position."""
-        numbers = [self._number(node.operand(place)) for place in range(2)]
+        numbers = [number_of(node.operand(place)) for place in range(2)]
         is_last = numbers[1] is not None
-        number = numbers[is_last]
-        if number is None:
+        if (number := numbers[is_last]) is None:
             raise Unfit(f"{_MIXED}: {node} has no constant operand")
-        return self._live[node.operand(not is_last)], number, is_last
+        return self._live[node.operand(not is_last)], int(number), is_last
 
     def scale(self, node: Node) -> int:
         """BitShift, products and quotients with a power of 2; one bit times any number."""
@@ -237,13 +232,13 @@ class _Mixer:
     def _differ(self, *values: Value) -> bool:
         """Test for two constants, or a value and its Xor with a constant."""
         one, other = (skip_identities(value) for value in values)
-        if self._number(one) is not None and self._number(other) is not None:
+        if number_of(one) is not None and number_of(other) is not None:
             return True
         for value, rest in ((one, other), (other, one)):
             maker = value.producer
             if maker is not None and maker.is_op("BitwiseXor"):
                 operands = [skip_identities(maker.operand(place)) for place in range(2)]
-                if rest in operands and any(self._number(own) is not None for own in operands):
+                if rest in operands and any(number_of(own) is not None for own in operands):
                     return True
         return False
 

@@ -32,7 +32,7 @@ def doubled(op_type, most, opset=17, straight=False, text=FIRST_LEFT):
 
 @pytest.mark.parametrize("op_type", ["Add", "MatMul", "Max"])
 @pytest.mark.parametrize("most", [None, 1, 9, 64])
-@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize("opset", [9, 11, 17])
 def test_all_rows_up_to_each(op_type, most, opset):
     """MatMul is associative, but its operands must not change places."""
     combine = {"Add": np.add, "MatMul": np.matmul, "Max": np.maximum}[op_type]
@@ -91,3 +91,8 @@ def test_a_loop_over_distances_is_told_from_others():
         bool d, float a) => (bool d2, float b) { d2 = Identity (d) b = Tanh (a) }> }"""
     other = ir.parse(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
     assert not any(joins_rows(node) for node in other.graph.nodes())
+
+
+def test_few_nodes_cut_rows_where_slices_have_constant_bounds():
+    (loop,) = (node for node in doubled("MatMul", None, 9).graph.node if node.op_type == "Loop")
+    assert len(loop.attribute[0].g.node) < 20
