@@ -173,7 +173,8 @@ def test_ragged_values_stay_with_their_readers():
 def test_rows_of_strings_that_a_state_reads_stay_in_the_loop():
     """No Gather of them is right in onnxruntime, and a row is read again by a Gather only."""
     text = """<ir_version: 8, opset_import: ["" : 19]>
-        g (string[N,3] x, string[3] k, int64[M] p, int64 n) => (string[3] y) <bool c = {1}> { y = Loop (n, c, k) <body = b (int64 i, bool c1,
+        g (string[N,3] x, string[3] k, int64[M] p, int64 n) => (string[3] y)
+        <bool c = {1}> { y = Loop (n, c, k) <body = b (int64 i, bool c1,
             string[3] a) => (bool c2, string[3] a2) { c2 = Identity (c1) j = Gather (p, i)
             r = Gather (x, j) q = Equal (r, a) a2 = Where (q, r, a) }> }"""
     found = list(op_types(rewrite(as_model(text)).graph))
