@@ -18,11 +18,7 @@ _MOST_SECONDS = 5.0
 
 
 class StoredState(State):
-    """Entries in files of some seconds each, which the next run joins.
-
-    Args:
-        folder: the folder of the results.
-    """
+    """Entries in files of some seconds each, which the next run joins."""
 
     def __init__(self, folder: Address) -> None:
         super().__init__(Path())

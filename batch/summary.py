@@ -62,7 +62,6 @@ def summary(records: Sequence[Record], title: str, folder: Path = Path()) -> She
 
     Args:
         records: the records, in the order of the rows.
-        title: the title of the page.
         folder: the folder of the page, from which rows link to the reports of their models.
     """
     return Sheet(

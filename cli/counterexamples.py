@@ -40,7 +40,6 @@ def write_counterexample(
     """Write an input on which two models differ; return the folder.
 
     Args:
-        folder: the folder to write.
         models: the files of both models.
         original: the first one.
         reason: the difference.

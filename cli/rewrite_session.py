@@ -62,7 +62,6 @@ class Session:
     """One `rewrite` or `convert`.
 
     Attributes:
-        context: the context of the command.
         stage: the name of the work in progress bars.
         table: options of the rewrite.
         comparison: arguments about how the result is compared.

@@ -17,7 +17,6 @@ class TargetCheck:
     """Operators of a model that a target lacks.
 
     Attributes:
-        target: its name.
         version: the version of its list.
         before: the number of unsupported nodes by operator, in the model as it is.
         after: the same in the model that `transform` fits to the target.

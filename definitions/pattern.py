@@ -66,7 +66,6 @@ class Operand:
     Attributes:
         kind: a value; "many" or an optional one; a constant of one number, of integers, or of
             integers that are an attribute's variable; an absent operand.
-        name: the name of the variable.
         value: the number or the integers of a constant.
     """
 
@@ -124,7 +123,6 @@ class Pattern:
 
     Attributes:
         parameters: the values from outside, by name.
-        outputs: the names of its outputs.
         shapes: the patterns of shapes of outputs, by name.
         nodes: its nodes, operands before users.
     """

@@ -23,9 +23,7 @@ def unpack(source: str, bits: int, axis: int, shape: str, result: str) -> str:
 
     Args:
         source: the tensor.
-        bits: the bits of a code.
         axis: one more than the last axis.
-        shape: the shape of the codes.
         result: the name of the codes.
     """
     if bits == 8:

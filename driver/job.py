@@ -163,7 +163,6 @@ class Job:
     """One model on its way through the steps.
 
     Attributes:
-        on_progress: progress callback.
         observe: returns the contexts of passes, for a search; None for new ones.
         vetoes: constructs that passes leave alone.
         plain: the plain nodes of the original, until they are loaded.
@@ -171,10 +170,8 @@ class Job:
         bound: the values of the inputs that it no longer has.
         shapes: the sizes of its inputs, where the caller fixed any.
         nodes_before: the number of nodes of the original, in all its graphs.
-        opset_before: the opset of the original.
         changed: true after a change.
         is_rewritten: true after a change of more than the imports and the IR version.
-        remarks: the remarks of all steps.
         timings: the time of each pass, and of the conversion.
         converted: the conversion, if there was one.
         seconds: the time that all steps took.

@@ -213,7 +213,6 @@ def advise(
 
     Args:
         request: what was asked for.
-        after: the rewritten model.
         remarks: remarks on what was kept.
         on_progress: called before each trial.
     """

@@ -39,7 +39,6 @@ class OpaqueTensor(Tensor):
 
     Args:
         tensor: the constant; its own notes stay.
-        notes: more notes.
         recipe: its computation from other constants; None for one that was not computed.
     """
 
@@ -90,7 +89,6 @@ def recompute(tensor: Tensor, note: Reads, sources: dict[Tensor, Tensor | None])
     """Compute a constant again from other sources; None where that fails.
 
     Args:
-        note: the note of the sources.
         sources: the original constants with the note, and their replacements; recomputed ones are
             added.
     """

@@ -51,7 +51,6 @@ def body_arity(
 
     Args:
         op_type: If, Loop, Scan or SequenceMap.
-        input_count: the number of inputs of the node.
         opset: the version of the default domain.
         scan_count: its attribute num_scan_inputs.
 

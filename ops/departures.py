@@ -298,7 +298,6 @@ class Departure:
     """A row of the table.
 
     Attributes:
-        name: an identifier.
         operators: the operators of the default domain.
         may: tests an application of one of them, by what is known of its operands.
         specification: the specified result.

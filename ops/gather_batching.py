@@ -38,7 +38,6 @@ def gathered(batch: Batch, data: Value, indices: Value, axis: int) -> Value:
     Args:
         batch: the node; its inputs tell the ranks.
         data: its first input for all iterations.
-        indices: the indices of each iteration.
         axis: the axis on one iteration.
     """
     if batch.require(1).fact.elem_type != _INT64:  # GatherND takes no others

@@ -589,7 +589,6 @@ def _of_rows(
 
     Args:
         rows: the rows, loop-invariant.
-        axes: all axes that are reduced.
         join: emits the reductions along the first axis, of rows of a shape.
     """
     emit, op_type, rank = batch.emit, batch.node.op_type, batch.rank(0)
@@ -630,7 +629,6 @@ def _divided(batch: Batch, total: Value, count: Value, others: int, axes: Collec
         total: the sums.
         count: the number of elements in each iteration, or in this one, a vector of floats.
         others: the number of reduced elements for each of them.
-        axes: the reduced axes.
     """
     emit, label, rank = batch.emit, batch.label("_count"), _rank_without(batch, axes)
     if not batch.part(0).occupied:
@@ -653,7 +651,6 @@ def _zero_of_nothing(batch: Batch, result: Value, some: Value, axes: Collection[
     Args:
         result: the sum or mean of each iteration.
         some: truth values of shape [iterations], true if there is an element.
-        axes: the reduced axes.
     """
     some = batch.emit.lift(some, _rank_without(batch, axes), batch.label("_some"))
     return batch.emit.add("Where", [some, result, batch.number(0, "_zero")], batch.label())

@@ -34,11 +34,7 @@ class SliceView(NamedTuple):
 
 
 def read_slice(node: Node | None, fact: Callable[[Value], Fact]) -> SliceView | None:
-    """The view of a Slice; None for another node, several axes or other steps.
-
-    Args:
-        fact: returns the fact of a value.
-    """
+    """The view of a Slice; None for another node, several axes or other steps."""
     source = None if node is None or not node.is_op("Slice") else node.input(0)
     if node is None or source is None or node.op.references:
         return None

@@ -27,7 +27,6 @@ class Option(NamedTuple):
         page: the same in docs/command-line.md, where it says more or has links.
         metavar: the form of its value on the command line; "" for a switch.
         least: the smallest whole number.
-        choices: all values.
         repeats: it may stand once for each name.
         weakens: results may differ from the original's, so far as the caller is wrong.
         off: the flag that turns a switch off, which is on by default.

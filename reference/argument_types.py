@@ -21,7 +21,6 @@ class Instance:
     """A function with the attributes of some calls.
 
     Args:
-        calls: the calls that it makes.
         function: the function, with the attributes in it.
         arguments: what all calls agree on, by position.
     """

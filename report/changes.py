@@ -73,8 +73,6 @@ def changes(before: ModelData, after: ModelData, most: int = MOST_CHANGES) -> Ch
     """Match the nodes of two versions by name and structure, and list changes.
 
     Args:
-        before: the first version.
-        after: the second one.
         most: the most rows, runs of equal nodes not counted.
     """
     return _Comparer(before, after, most).changes()

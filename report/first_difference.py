@@ -119,11 +119,7 @@ def first_difference(
 
 
 class _Search:
-    """A search for the first pair of values that differ.
-
-    Args:
-        sources: both models.
-    """
+    """A search for the first pair of values that differ."""
 
     def __init__(self, worker: Worker, sources: Sequence[Source], feeds: Feeds) -> None:
         self._worker = worker

@@ -36,8 +36,6 @@ class Column:
 
     Attributes:
         key: its name in CSV and JSON.
-        title: its title for people.
-        kind: the kind of its cells.
         group: the title that it shares with its neighbours; "" for none.
     """
 

@@ -414,7 +414,6 @@ def fitting(
 
     Args:
         passes: the passes to begin with: None for those that suit the target, text, or a pipeline.
-        options: options of the passes.
         opset: the opset to end in; by default the target's choice.
         ir_version: the IR version to end in; by default that of the opset.
         rewrites: rewrite constructs that the opset cannot hold.

@@ -69,7 +69,6 @@ class Tried:
 
     Attributes:
         version: the client with its version.
-        date: the day.
     """
 
     version: str

@@ -99,8 +99,6 @@ def sufficient(
     """Conditions under which two models are proved to be equal: sizes and values of inputs.
 
     Args:
-        before: the original.
-        after: the rewrite.
         decide: proves both under a condition.
         bound: inputs that have a value.
         sizes: sizes that are fixed.

@@ -54,11 +54,8 @@ def derive(
     """Derivation that two models are equal, for JSON; the reason if none is found.
 
     Args:
-        before: the original.
-        after: the rewrite.
         bound: values of inputs that the rewrite does not have.
         base_dir: the folder of the external data of models given in memory.
-        equality: the notion of equality.
         most: the most attempts to apply a rule, 20 to 100 us each, besides ten for each term.
     """
     question = before, after, bound, base_dir, equality

@@ -37,12 +37,9 @@ class Search:
     """Search for what decides an open proof of two models.
 
     Attributes:
-        before: the original.
-        after: the rewrite.
         options: options of the runs; the shapes of samples are sizes that the caller chose.
         bound: values of inputs.
         base_dir: the folder of the external data of models given in memory.
-        on_progress: progress callback.
         equality: the notion that is to be refuted.
     """
 

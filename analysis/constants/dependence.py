@@ -116,11 +116,7 @@ def is_iteration_number(value: Value) -> bool:
 
 
 class CallReads:
-    """The arguments on which outputs of calls depend, computed once for each.
-
-    Args:
-        functions: the functions to analyse.
-    """
+    """The arguments on which outputs of calls depend, computed once for each."""
 
     def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
         self._functions = functions

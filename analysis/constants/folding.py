@@ -32,7 +32,6 @@ class Folder:
     """Folder of the nodes of one model, with one kernel for each operator.
 
     Args:
-        model: the model of the nodes.
         max_bytes: the limit of operands and results in bytes.
         keeps: keep operators that stand for their constants in less space, such as
             DequantizeLinear.

@@ -72,7 +72,6 @@ class ShapeInference:
         symbols: the symbols of other inferences, for facts that share them.
 
     Attributes:
-        symbols: the symbols of all facts.
         version_of: the opset version in which a node is written.
         attributes: the attributes of the analysed call.
     """

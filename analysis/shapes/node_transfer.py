@@ -30,7 +30,6 @@ class NodeFacts:
     """Inference of single nodes, cached for equal nodes with equal facts.
 
     Args:
-        symbols: the symbols of the facts.
         onnx_facts: onnx's own inference.
     """
 

@@ -84,8 +84,6 @@ class OnnxFacts:
     """Queries of onnx's inference, cached.
 
     Args:
-        model: the model of the nodes.
-        symbols: the symbols of the facts.
         version_of: returns the opset version of a node.
 
     Attributes:

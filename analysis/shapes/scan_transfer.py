@@ -42,8 +42,7 @@ class _Parts:
 
     Attributes:
         batch: the number of leading batch axes: one below opset 9.
-        scanned: the scanned inputs.
-        in_axes: their axes without the batch.
+        in_axes: the scanned axes without the batch.
     """
 
     def __init__(self, inference: Inference, node: Node) -> None:

@@ -33,9 +33,6 @@ class Calls:
     A function needs the required inputs and attributes of its operators and of the functions that
     it calls. A call of a settled function is checked at once, so that nothing is stored for a model
     whose functions precede their callers.
-
-    Args:
-        functions: the functions of the model.
     """
 
     def __init__(self, functions: Sequence[onnx.FunctionProto]) -> None:

@@ -32,7 +32,6 @@ class Links:
 
         Args:
             files: the data files, links followed.
-            target: the target of the result.
             how: the way to share data.
 
         Raises:

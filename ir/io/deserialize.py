@@ -136,7 +136,6 @@ class PlainNodes:
 
     Attributes:
         frame: the checks of the rest of the message.
-        operators: the operators of the nodes.
         rows: the nodes.
 
     Raises:
@@ -253,7 +252,6 @@ class _Reader:
     """Reader that fills graphs from messages.
 
     Args:
-        base_dir: its folder.
         checker: checks top-level nodes just before their reading; None for checked ones.
         plain: nodes at the beginning of the main graph that have been read.
     """

@@ -21,7 +21,6 @@ def digest_of(model: ModelSource, base_dir: BaseDir = None) -> str:
     digests in place of elements, and reads one tensor at a time.
 
     Args:
-        model: the model in any form.
         base_dir: the base folder of external data of a model in memory.
 
     Raises:

@@ -107,7 +107,6 @@ class _Message:
         model: the model; None for a message of the caller.
 
     Attributes:
-        external: the external tensors.
         links: the shared data files.
         moved: true where external elements must be copied.
     """

@@ -41,7 +41,6 @@ class Region(NamedTuple):
             a reader outside.
         sources: what was moved, by the moved values.
         perm: the axes of a Transpose at the end, for constants of the region; None for a reshape.
-        rank: the rank of the values.
     """
 
     nodes: dict[Node, int]

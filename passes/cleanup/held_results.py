@@ -110,7 +110,6 @@ class HeldResults:
         """Keep results for nodes that depend on them, while there is memory.
 
         Args:
-            results: the results of a node.
             part: a tensor that the present readers of the only result may read instead.
         """
         size = sum(map(_bytes, results.values()))

@@ -121,8 +121,6 @@ def fit(
 
     Args:
         counts: how many of each item the models have.
-        times: the time of each model.
-        items: the items that cost.
 
     Returns:
         the cost of each item, in the unit of the times.

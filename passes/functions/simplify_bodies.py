@@ -111,11 +111,7 @@ def _inner(graph: Graph) -> Iterator[Graph]:
 
 
 class _BodyCalls:
-    """The calls of a model's functions in bodies.
-
-    Args:
-        budget: the limit of nodes.
-    """
+    """The calls of a model's functions in bodies."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
         self._calls = CallGraph(model.functions)

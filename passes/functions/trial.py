@@ -32,7 +32,6 @@ class _Candidate:
 
     Args:
         function: its callee, simplified.
-        inference: the facts of its arguments.
         settable: true if a user could set its undecided arguments.
     """
 
@@ -110,7 +109,6 @@ class InliningTrials:
         model: the model, which stays unchanged.
         passes: the passes that would resolve control flow after inlining.
         budget: the limit of nodes inlined on trial, all trials together.
-        memory: the cache of inference.
     """
 
     def __init__(

@@ -53,7 +53,6 @@ class ScanInput:
     Attributes:
         source: the value, outside.
         argument: the body's input.
-        axis: the scanned axis.
         backward: true if the first iteration reads the last element.
         size: the number of elements per iteration; None for one element without the axis.
     """

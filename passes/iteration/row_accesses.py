@@ -40,7 +40,6 @@ class Store:
 
     Attributes:
         node: a ScatterND, ScatterElements, Concat or SequenceInsert.
-        rows: the written rows.
         axis: the axis of the rows; None for a sequence.
         keeps: true if the written rows have that axis, with a size of 1.
         grows: true if the state gets one row more in each iteration.

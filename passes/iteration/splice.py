@@ -183,8 +183,6 @@ def emit_choice(
     """Emit an If for the outputs of a node, and return them; None for those that nothing reads.
 
     Args:
-        names: the names of the branches.
-        condition: emits the condition.
         branches: emit the outputs in a branch.
     """
     outputs = enumerate(node.outputs)

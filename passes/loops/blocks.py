@@ -545,7 +545,6 @@ def find_sums(
     """Yield the states that only add up a value of each iteration, or subtract one.
 
     Args:
-        body: the graph of an iteration.
         exact: keep the order of additions of floats.
     """
     for state in states:

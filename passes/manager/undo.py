@@ -104,8 +104,7 @@ def probing(
     """Return `Task.probe` for comparisons with an original.
 
     Args:
-        options: the options of the comparison.
-        fixed: its other arguments.
+        fixed: other arguments of the comparison.
     """
 
     def probe(verdict: Verdict) -> Probe:

@@ -264,7 +264,6 @@ class Rows:
     """The rows of a Scan: those of the batch of a Scan 8, a single one from version 9 on.
 
     Attributes:
-        lengths: the length of each row.
         longest: the length of a full row.
         template: the body, ready to be copied.
     """

@@ -65,10 +65,7 @@ class _Parts(NamedTuple):
     """The parts of a Split, each with one reader.
 
     Attributes:
-        source: the tensor that is split.
         axis: the axis, counted from the front.
-        sizes: the sizes of the parts.
-        readers: the reader of each part.
     """
 
     source: Value

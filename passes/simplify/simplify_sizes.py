@@ -59,9 +59,6 @@ class SimplifySizes(Pass):
 class _Sizes:
     """The sizes of one model.
 
-    Args:
-        elements: guard of the scan outputs of Loops.
-
     Attributes:
         constants: the number of operands that became constants.
     """

@@ -104,7 +104,6 @@ def can_carry(graph: Graph, old: Value, new: Value, others: Collection[Value] = 
 
     Args:
         graph: the graph of `old`.
-        old: the value to replace.
         new: the replacement; a value that the graph does not see will be copied into it.
         others: the replacements of other outputs.
     """

@@ -70,7 +70,6 @@ class Visits:
     Attributes:
         later: sites to visit once more after all others, if they are still there.
         revisits: true to visit all sites once more, since there are new ones.
-        rewrites: the number of rewrites.
     """
 
     def __init__(self, pass_: SitePass, model: Model, context: PassContext) -> None:

@@ -91,11 +91,7 @@ class _Scope(ChainMap[Value, Hashable]):
 
 
 class NodeKeys:
-    """Keys of nodes: nodes of one key compute equal outputs, if their bodies are equal, too.
-
-    Args:
-        root: the model or function of the nodes.
-    """
+    """Keys of nodes: nodes of one key compute equal outputs, if their bodies are equal, too."""
 
     def __init__(
         self, root: Model | Function, functions: Mapping[FunctionKey, Function], memory: KeyMemory

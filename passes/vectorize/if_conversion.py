@@ -38,7 +38,6 @@ class InlineBatcher(NodeBatcher):
     declares facts of all of its calls.
 
     Args:
-        around: the interpreter of the body around it.
         mask: the flags of iterations that run the nodes, a vector of booleans; None for all.
         emit: the builder of the nodes; that of the body around it if None.
     """

@@ -49,7 +49,6 @@ class _Body(NodeBatcher):
     """A batch interpreter of an inner body.
 
     Args:
-        around: the interpreter of the body around it.
         graph: the new inner body.
     """
 

@@ -137,7 +137,6 @@ class ResidualOutputs:
     """The outputs of the residual loop, as nodes after the loop read them.
 
     Args:
-        loop_view: the original Loop or Scan.
         certain: true if there is a first iteration for all inputs.
 
     Attributes:
@@ -329,7 +328,6 @@ def plan_residual_loop(
 
     Args:
         residual: its used outputs, among the outputs of the scratch graph.
-        dependences: the dependence graph of the body.
 
     Returns:
         the plan; None if nothing reads an output.

@@ -19,7 +19,6 @@ class Trees:
     """The nodes of all trees, each with its number in the tables.
 
     Attributes:
-        roots: the root of each tree.
         features: the feature that a node compares.
         thresholds: the number that it compares with.
         modes: how it compares.

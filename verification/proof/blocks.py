@@ -91,7 +91,6 @@ class _Side:
         contents: numbers of the contents of constants, shared by both models.
 
     Attributes:
-        steps: its nodes.
         outputs: the slots of its outputs.
         names: the names of the values that are not constants, by slot.
         makers: the indices of the nodes that compute them; None for others.
@@ -201,8 +200,6 @@ class _Blocks:
     """Blocks of two models.
 
     Args:
-        before: the original.
-        after: the rewrite.
         kinds: the types of the values of the rewrite.
         declared: the slots of those that it declares.
     """

@@ -135,7 +135,6 @@ class Definedness:
     """Comparison of the nodes of two models that may fail.
 
     Args:
-        comparison: the comparison of their outputs.
         before: obligations of the original.
 
     Attributes:
@@ -292,9 +291,7 @@ class Definedness:
         """Trip counts, as above, for one node of the original.
 
         Args:
-            guards: guards of that node.
             around: keys of the guards of the node in the rewrite.
-            operands: operands of the node.
         """
         iterations, free = set(), self.terms.symbols.free
         for guard in guards:

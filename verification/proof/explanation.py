@@ -21,7 +21,6 @@ def needed(before: Term | None, after: Term | None, above: Sequence[Pair] = ()) 
 
     Args:
         before: term of the original; None for an absent value.
-        after: term of the rewrite.
         above: pairs that depend on their equality, the nearest one first.
     """
     if before is None or after is None:
@@ -85,8 +84,6 @@ def places(
 
     Args:
         trace: record of where terms come from; None if not recorded.
-        before: term of the original.
-        after: term of the rewrite.
         needed: pairs that each pair depends on.
     """
     paths = ["", ""]

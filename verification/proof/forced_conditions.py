@@ -31,7 +31,6 @@ def forced_conditions(terms: Terms, log: Log) -> Forced:
 
     Args:
         terms: the terms of the original.
-        log: its obligations.
     """
     forced: Forced = {}
     choices = set(_choices(terms))

@@ -29,7 +29,6 @@ class ModelSide:
 
     Attributes:
         source: the model as the caller has it.
-        folder: the folder of its data.
         twin: a model with the same graph, if it is known.
     """
 

@@ -162,10 +162,8 @@ class Drawer:
     """Generator of inputs for the original that also fit the rewrite.
 
     Args:
-        before: the signature of the original.
         after: the signature of the rewrite, which may fix dimensions of the original.
         bound: fixed values of inputs.
-        seed: the seed of the samples.
         steering: the inputs whose values adversarial samples do not change.
         minima: minimum sizes of named dimensions.
 

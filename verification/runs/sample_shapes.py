@@ -26,7 +26,6 @@ def narrow_signature(before: Signature, after: Signature, shapes: SampleShapes |
     """The signature of a rewrite with sizes for its open dimensions.
 
     Args:
-        before: the signature of the original.
         after: that of the rewrite.
         shapes: by input name, with None for open dimensions.
 

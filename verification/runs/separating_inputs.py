@@ -80,7 +80,6 @@ class SeparatingInputs:
         bound: values of inputs.
         steering: inputs whose values may be sizes, counts or positions.
         ids: for some of them, the number of entries that they name.
-        seed: the seed of the samples.
         extremes: draw special values, too.
     """
 

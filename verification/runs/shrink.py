@@ -44,7 +44,6 @@ def shrunk(
     Args:
         feeds: an input that is telling.
         is_telling: tests an input.
-        before: the signature of the original.
         after: that of the rewrite, which may fix sizes.
         fixed: inputs whose values must stay.
         most: limit of calls of `is_telling`.

@@ -34,7 +34,6 @@ class Direction:
 
     Attributes:
         backward: true if it runs from the last element to the first.
-        step: the graph of a step.
     """
 
     def __init__(self, expansion: "Expansion", number: int) -> None:

@@ -13,7 +13,6 @@ class Affine:
         addends: state-independent terms.
         inputs: state-independent factors, times matrices.
         recurrent: the matrices that multiply the hidden state.
-        rest: all other terms.
     """
 
     addends: tuple[tuple[float, Monomial], ...]

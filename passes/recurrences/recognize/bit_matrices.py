@@ -113,7 +113,6 @@ class _Mixer:
     """The results of an iteration for 0 and for each single bit of the state.
 
     Args:
-        recurrence: the state.
         by_or: true if Or is the sum; else it is Xor.
 
     Raises:

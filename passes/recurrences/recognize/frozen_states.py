@@ -113,7 +113,6 @@ class _Freeze:
         frozen: the states that it freezes.
         selects: for each, its next value while it is not frozen, and true if the flag counts before
             the iteration.
-        nodes: the nodes of the recurrence.
     """
 
     def __init__(

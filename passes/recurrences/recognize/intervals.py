@@ -86,7 +86,6 @@ class Intervals(Extents):
         """The bounds of the next values of states within others.
 
         Args:
-            states: the bounds of the states.
             outside: tighter ones of values that no state changes.
 
         Raises:

@@ -96,12 +96,7 @@ def _compose(has_before: bool, has_after: bool, has_reset: bool) -> Callable[...
 
 
 class _Reader:
-    """The strings between a state and its next value.
-
-    Args:
-        recurrence: the state.
-        fact: its fact.
-    """
+    """The strings between a state and its next value."""
 
     def __init__(self, recurrence: Recurrence, fact: Fact) -> None:
         self._recurrence, self._emit, self._shape = recurrence, recurrence.emit, fact.shape or ()

@@ -45,7 +45,6 @@ class Logs:
 
     Attributes:
         exponents: the exponents; a single one has no other factor than 1.
-        factor: the factor of the logarithm.
         is_sum: true for the sum itself.
     """
 
@@ -63,7 +62,6 @@ class LogReader(StepReader):
     """The functions that an iteration applies to states, as logarithms of sums.
 
     Attributes:
-        factor: the factor of the logarithms.
         is_plain: true if exponentials are added without a scale, so that they may overflow.
     """
 

@@ -21,7 +21,6 @@ class Bounded:
     Attributes:
         weights: the factor of each state.
         offset: the addend.
-        lower: the lower bound.
         upper: the upper bound, which counts where both cross.
     """
 

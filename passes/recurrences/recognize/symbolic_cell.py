@@ -51,7 +51,6 @@ class Interpretation:
         transposed: true if columns stand for rows: [hidden, batch].
 
     Attributes:
-        atoms: the atoms of the sums.
         mask: the mask that keeps the states in some iterations, if any; rows of values after it
             hold for the other iterations.
         placeholders: the values for reads of outside values, by read.

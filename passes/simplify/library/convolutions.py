@@ -60,7 +60,6 @@ class _Convolution:
 
         Args:
             head: the start of its name, and its summary.
-            before, after: its texts.
             where: a condition beside that on the channels.
         """
         transposed, rank = self.op_type == "ConvTranspose", self.rank
@@ -171,7 +170,6 @@ def _pad_before(rank: int, name: str, header: str, node: str, parameters: str) -
 
     Args:
         rank: the number of spatial axes.
-        name: the name of the operator.
         header: the operands, without the closing bracket.
         node: the text of the operator.
         parameters: the names of operands besides the image.

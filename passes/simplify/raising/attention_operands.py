@@ -22,9 +22,6 @@ class Heads:
 
     Attributes:
         source: the tensor that it is a transposition of.
-        perm: the transposition.
-        shape: the shape of the operand.
-        factor: the factor of the source.
     """
 
     source: Value
@@ -202,11 +199,7 @@ def _part_of_rows(site: Site, heads: Heads, split: Node) -> Operand:
 
 
 def mask_of(site: Site, masks: Sequence[Value], scores: Shape, elem_type: int) -> Operand:
-    """Sum of masks as the operator takes it; None if it is none, or not of its type and shape.
-
-    Args:
-        elem_type: the element type of the operands.
-    """
+    """Sum of masks as the operator takes it; None if it is none, or not of its type and shape."""
     shape: Shape = ()
     total: Operand = None
     for mask in masks:

@@ -20,7 +20,6 @@ def parameter(
     """The operand that a sum is; None if it is none.
 
     Args:
-        elem_type: the element type of the operand.
         operand: the shape in which the sum broadcasts as the operand does.
     """
     value = _alone(algebra, one)

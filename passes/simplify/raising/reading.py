@@ -36,7 +36,6 @@ class Reading:
         nodes: the nodes that are read; the outputs of others are atoms.
 
     Attributes:
-        algebra: the atoms.
         source: the sum of the value.
     """
 

@@ -33,7 +33,6 @@ class CaseModel:
 
     Args:
         pattern: the pattern before.
-        prefix: the prefix of all names.
 
     Attributes:
         assumed: the names of inputs that stand for constants.

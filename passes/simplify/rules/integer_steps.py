@@ -18,9 +18,6 @@ def rounds(user: Node, inference: ShapeInference) -> bool | None:
     """Reading of a value: True for a rounding to an integer, None for an operator that it passes.
 
     These compute each element by itself, or move elements.
-
-    Args:
-        user: the reader.
     """
     elem_type, rules = inference.fact(user.output()).elem_type, rules_of(user.op)
     is_integer = elem_type in INTEGER_BITS

@@ -149,7 +149,6 @@ def insert_lists(
     A Slice below opset 10 has no steps: those of 1 are left out.
 
     Args:
-        opset: its version.
         attributes: attributes and lists by name; lists are taken out.
         inputs: the operands that are not lists; lists are inserted.
         constant: makes an operand of a list, by its name.

@@ -235,7 +235,6 @@ class Loop(NamedTuple):
 
     Attributes:
         level: number of loops around it.
-        iteration: the iteration number.
         states: the states before the iteration.
         updates: the states after it.
     """

@@ -45,8 +45,7 @@ class Rewrite(NamedTuple):
     """Rewrite rule.
 
     Attributes:
-        before: the pattern.
-        after: what it becomes.
+        after: what the term before becomes.
         condition: condition of the terms that its names stand for.
         inside: operators of its operands, without which it does not match.
     """

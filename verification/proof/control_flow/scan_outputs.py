@@ -80,7 +80,6 @@ def empty_element(
     that it does not find is 0 if these are all numbers, and unknown otherwise.
 
     Args:
-        index: index of the output.
         sample: facts of the body's inputs.
         frame: the frame around the body.
 

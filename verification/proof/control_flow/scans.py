@@ -163,7 +163,6 @@ class Scan:
 
     Args:
         frame: the frame around it.
-        scanned: the scan inputs.
     """
 
     def __init__(

@@ -30,7 +30,6 @@ class Application(NamedTuple):
 
     Attributes:
         head: the operator, with the defaults of its attributes written out.
-        output: the output that is read.
         over_reals: whether only real numbers count, not how they round.
         constant: function that returns the value of a constant, or None for any other term.
     """

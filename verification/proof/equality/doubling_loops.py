@@ -334,12 +334,7 @@ class _Law:
 
 
 class _Reading:
-    """Reads a step of a Loop.
-
-    Args:
-        loop: the recurrence of the Loop.
-        pushdown: pushes slices down.
-    """
+    """Reads a step of a Loop."""
 
     def __init__(self, terms: Terms, loop: Term, bound: Bound, pushdown: SlicePushdown) -> None:
         self._terms, self._loop, self._bound = terms, loop, bound

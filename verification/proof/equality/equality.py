@@ -48,8 +48,6 @@ class Mismatch(OpenError):
     """Signal that two terms could not be proved equal.
 
     Attributes:
-        before: term of the original.
-        after: term of the rewrite.
         compared: pairs compared so far, each with the pairs that it depends on.
     """
 

@@ -159,7 +159,6 @@ class FoldForms:
     """Reads terms as folds along their first axis.
 
     Args:
-        pushdown: pushes slices down.
         over_reals: whether floats are real numbers.
     """
 

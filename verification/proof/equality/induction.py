@@ -42,7 +42,6 @@ class State(NamedTuple):
 
     Attributes:
         number: index of the state.
-        iteration: number of the iteration.
     """
 
     recurrence: Term
@@ -53,9 +52,6 @@ class State(NamedTuple):
 class Induction:
     """Rules of comparison for recurrences. Each returns the pairs that must be equal for two terms
     to be equal, or None where it does not apply.
-
-    Args:
-        pushdown: pushes slices down.
 
     Attributes:
         positive: trip counts that are taken to be 1 or more.

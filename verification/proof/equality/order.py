@@ -31,8 +31,6 @@ class _Piece(NamedTuple):
     """Point, or open interval between two numbers; NaN is a point.
 
     Attributes:
-        low: lower end.
-        high: upper end.
         rises: whether an interval is that of the number itself, or of its negative.
     """
 

@@ -18,7 +18,6 @@ class RowByRow:
     """Pairs of slices that must be equal for two tensors to be equal.
 
     Args:
-        pushdown: pushes slices down.
         induction: source of symbols for positions.
 
     Attributes:

@@ -29,7 +29,6 @@ def segments(terms: Terms, whole: Term, iterations: Dimension) -> list[tuple[int
 
     Args:
         whole: what the rewrite computes for all iterations.
-        iterations: the number of iterations.
     """
     ends: set[int] = set()
     for table in _tables(terms, whole, iterations):

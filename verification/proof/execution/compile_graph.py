@@ -54,7 +54,6 @@ class Operation:
         head: its head; None for a call of a function.
         version: the version of its domain; 0 for a call of a function.
         bodies: its bodies; then it belongs to one node.
-        function: the function that it calls.
         applications: outputs of its head, by arguments.
         is_commutative: whether its two operands may be swapped.
         is_plain: whether it is known to be a function of its inputs alone.
@@ -258,7 +257,6 @@ class Compiler:
         original: compiler of the original, if the model is its rewrite.
 
     Attributes:
-        main: the main graph.
         declarations: the types that an original declares, by name.
     """
 

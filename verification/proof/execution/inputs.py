@@ -99,8 +99,6 @@ def narrower(
     caller did not state are the rewrite's own.
 
     Args:
-        before: the original.
-        after: the rewrite.
         bound: inputs with a fixed value.
         shapes: sizes that the caller fixed, by input; None for an open one.
     """

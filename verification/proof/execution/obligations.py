@@ -115,7 +115,6 @@ def relocate(log: Log, start: int, outer: int, guards: Guards) -> Log:
     """Obligations of a function call, for another call of it.
 
     Args:
-        log: the obligations.
         start: index of the first of them.
         outer: number of guards around the first call.
         guards: guards around the other call.
@@ -127,7 +126,6 @@ def with_operands(log: Log, terms: Terms, operands: Callable[[Head, Args, int], 
     """Obligations of a model, with operands that do not change whether its nodes fail.
 
     Args:
-        log: the obligations.
         operands: returns those of an operator, for the type of its first output.
     """
 

@@ -470,7 +470,6 @@ class Execution:
 
         Args:
             head: its head, or the name of a demand.
-            args: the operands.
             result: its first output.
         """
         while args and args[-1] is None:

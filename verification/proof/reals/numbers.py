@@ -36,7 +36,6 @@ class Numbers:
 
         Args:
             value: the number as a float.
-            real: the number.
             is_computed: whether a model computes it of others.
         """
         if not _LEAST < abs(value) < 1 / _LEAST or not real.monomials:

@@ -49,7 +49,6 @@ class Base(NamedTuple):
     """Constant, or function of constants.
 
     Attributes:
-        shape: the shape of this function.
         array: its elements; None if they are computed anew.
     """
 
@@ -228,7 +227,6 @@ class RoundedConstants:
         """Test whether a constant is a product within the error of computing it.
 
         Args:
-            array: the constant.
             number: a number that is a factor.
             total: the only function, whose partial sums may be rounded although it is a float.
         """

@@ -68,9 +68,6 @@ _SHOWN = 64
 class TermFacts:
     """Inference of the facts of a head's outputs from the facts of its arguments.
 
-    Args:
-        symbols: the symbols of all facts.
-
     Attributes:
         empty: the identities of the facts of tensors that certainly have no elements.
         declared: names of sizes in the types of the model inputs.
@@ -124,7 +121,6 @@ class TermFacts:
         """Facts of the outputs of a head without bodies that are not cached.
 
         Args:
-            tensors: values of constants.
             count: how many outputs there are.
         """
         direct = self._of_elements_alike(head, args, count)

@@ -12,8 +12,6 @@ class LinearSum(NamedTuple):
     Attributes:
         form: polynomial over sizes and atoms.
         atoms: terms of the atoms, by symbol.
-        low: lower bound.
-        high: upper bound.
     """
 
     form: Dimension
