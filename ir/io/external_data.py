@@ -25,8 +25,8 @@ from .files import encode
 _ALIGNMENT = 4096
 _INLINE_BYTES = 1024
 """The size in bytes up to which tensors stay in the model file."""
-_EXTERNAL = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL).SerializeToString()
-"""Bytes that each external tensor has."""
+_MARKS = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL).SerializeToString(), b"location"
+"""Bytes that each external tensor has; weights often hold the first by chance."""
 _SEARCHED = 1 << 20
 """Limit in bytes of models in whose encoding these are looked for, which spares a walk."""
 _SEARCHED_PER_NODE = 1 << 9
@@ -69,8 +69,10 @@ def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorPr
 def external_tensors(proto: onnx.ModelProto) -> list[onnx.TensorProto]:
     """The tensors whose elements lie in files."""
     limit = _SEARCHED + _SEARCHED_PER_NODE * len(proto.graph.node)
-    if proto.ByteSize() < limit and _EXTERNAL not in proto.SerializeToString():
-        return []
+    if proto.ByteSize() < limit:
+        content = proto.SerializeToString()
+        if not all(mark in content for mark in _MARKS):
+            return []
     return [t for t in tensors_of(proto) if onnx.external_data_helper.uses_external_data(t)]
 
 
