@@ -40,17 +40,17 @@ def with_sizes(case: Mapping[str, Dimension], more: Mapping[str, Dimension]) -> 
 
 
 def case_by_demands(terms: Terms, before: Log) -> Case:
-    """Case of the sizes that are 1 or more wherever the original runs; empty without any.
+    """Case of the least sizes with which the original runs; empty where they are 0.
 
-    No other case is left, since the original fails where one of them is 0.
+    No other case is left, since the original fails where one of them is smaller.
 
     Args:
         before: obligations of the original.
     """
     safety = Safety(terms)
     numbers = [n for each in before if not each.guards for n in safety.demands(*each[:3])]
-    names = sorted(name for name in least_sizes(numbers) if may_fix(terms, name))
-    return _positive(names)
+    least = sorted(least_sizes(numbers).items())
+    return at_least({name: number for name, number in least if may_fix(terms, name)})
 
 
 def facts_by_demands(terms: Terms, before: Log, outputs: Sequence[Term | None]) -> list[Dimension]:

@@ -148,6 +148,23 @@ def test_a_sum_of_sizes_is_0_if_all_are():
     assert_open(chosen.replace("Add (s, q)", "Sub (s, q)"), BOTH)
 
 
+def test_rows_that_exist_are_one_case_however_many():
+    """Each Gather demands a row more: x has 40 rows or more wherever the original runs."""
+    reads = " ".join(
+        f"i{k} = Constant <value_int = {k}> () r{k} = Gather (x, i{k})" for k in range(40)
+    )
+    sums = " ".join(f"s{k + 1} = Add (s{k}, r{k})" for k in range(1, 40))
+    text = f"""g (float[n] x) => (float y, int64[1] z) <int64[1] few = {{39}},
+        int64[1] many = {{40}}, int64[1] more = {{41}}> {{
+        {reads} s1 = Abs (r0) {sums} y = Tanh (s40) n = Shape (x) LAST }}"""
+    before, after = text.replace("LAST", "z = Identity (n)"), "z = Max (n, {})"
+    for number in ("few", "many"):
+        assert_proved(before, text.replace("LAST", after.format(number)))
+    assert_open(before, text.replace("LAST", after.format("more")))
+    other = before.replace("Abs (r0)", "Exp (r0)")
+    assert_open(before, other, "output 'y': Abs and, in the rewrite, Exp are not proved equal")
+
+
 def test_a_last_element_that_exists_bounds_a_trip_count_below():
     """SequenceAt (all, -1) fails unless m is 1 or more, so m is as many iterations."""
     last = """g (float[n, 2] x, int64 m) => (float[2] y) <int64 one = {1}, int64 back = {-1},
