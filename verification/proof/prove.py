@@ -507,6 +507,10 @@ class _Question:
                 cases = cases or cases_by_sizes(self.terms, not self.is_brief)
                 if not cases:
                     raise failure from None
+            except OpenError:
+                if failure is None:
+                    raise
+                raise failure from None  # which tells more than a limit
             waiting += [with_sizes(sizes, case) for case in reversed(cases)]
             if not waiting and first is not None:
                 return first

@@ -97,8 +97,9 @@ _BARE = ("Concat", "stacked", "state", "final", "fresh")
 _LEAVES = ("input", "constant", "sizes", "bound", "fresh")
 _FIXED = ("input", "constant", "sizes")
 
-_MOST_FAILURES = 8
-"""Limit of pairs whose comparison row by row fails."""
+_MOST_FAILURES, _FAILURE = 8, 4096
+"""Limit of pairs whose comparison row by row fails, and steps that count as one more of them. Such
+a comparison also leaves so many steps to others."""
 
 
 _PAIR = 12
@@ -297,18 +298,35 @@ class Comparison:
         self._asked.append(set())
         try:
             yield attempt
-        except Mismatch as error:
-            attempt.failure = error.with_traceback(None)
+        except OpenError as error:
             # Assumptions and partners of a failed attempt must not count for the proof.
             self._partners, self.induction.positive, self.pushdown.chosen = before[2:]
             self.longer_forms.assumed = assumed
             self._asked.pop()
+            if not isinstance(error, Mismatch):
+                raise
+            attempt.failure = error.with_traceback(None)
         else:
             before[1].update(self._needed)
             # What the attempt assumed is proved now, so the attempt around it may rely on that.
             self._asked[-2].update(self._asked.pop())
         finally:
             self._stack, self._needed = before[:2]
+
+    @contextlib.contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Part of a comparison that fails where it would take all remaining steps."""
+        budget = self.terms.budget
+        rest = min(budget.steps, _FAILURE)
+        budget.steps -= rest
+        try:
+            yield
+        except OpenError as error:
+            if budget.steps >= 0:
+                raise
+            raise Mismatch(str(error), None, None) from error.with_traceback(None)
+        finally:
+            budget.steps += rest
 
     def _ask(self, one: Term | None, other: Term | None) -> None:
         if one is other:
@@ -450,11 +468,12 @@ class Comparison:
             return None if pair is None else [pair]
         if self._failures >= _MOST_FAILURES:
             return None
-        self._by_row = one, other
+        self._by_row, steps = (one, other), self.terms.budget.steps
         try:
             # Terms that both share stay whole at first: slices of them would be equal anyway.
-            for whole in (self.row_by_row.shared(one, other), frozenset[Term]()):
-                with self._attempt() as attempt, self.pushdown.keeping(whole):
+            shared = self.row_by_row.shared(one, other)
+            for whole in (shared, frozenset[Term]()) if shared else (shared,):
+                with self._attempt() as attempt, self._limited(), self.pushdown.keeping(whole):
                     pair = self.row_by_row.pair(one, other)
                     if pair is None:
                         raise Mismatch("", one, other)
@@ -465,7 +484,7 @@ class Comparison:
             self._by_row = None
         # Each failure costs as much as a success; after a few of them rows are not the reason why
         # the models are equal.
-        self._failures += 1
+        self._failures += 1 + (steps - self.terms.budget.steps) // _FAILURE
         return None
 
     def _congruent(self, one: Term, other: Term) -> list[Pair] | None:

@@ -1,6 +1,8 @@
-from proofs import assert_open, assert_proved
+import pytest
+from proofs import assert_open, assert_proved, model
 from straightline.facts.fact import Fact
-from straightline.verification.proof.equality.equality import Mismatch, circular_pair
+from straightline.verification.proof import prove
+from straightline.verification.proof.equality.equality import Comparison, Mismatch, circular_pair
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
 
@@ -178,3 +180,32 @@ def test_operands_are_compared_first_in_a_long_comparison():
     assert_proved(before, graph.format(table + "".join(swapped)))
     rows[3] = read(3, 4, "e{i} = Gather (e, k{i})")
     assert_open(before, graph.format(table + "".join(map(step, range(length), rows))))
+
+
+def test_rows_take_a_share_of_the_steps_so_that_a_long_chain_names_its_difference():
+    """Slices of 300 nodes in another order lead nowhere, row by row."""
+
+    def chain(swaps, last):
+        nodes, value = "", "x"
+        for number in range(300):
+            pair = ("u", value) if swaps and number % 2 else (value, "u")
+            nodes += f"v{number} = {('Add', 'Mul')[number % 2]} ({', '.join(pair)}) "
+            value = f"v{number}"
+        text = f"{nodes} w = {last} ({value}, x) y = Tanh (w)"
+        return model(f"g (float[n, 4] x, float[n, 4] u) => (float[n, 4] y) {{ {text} }}")
+
+    few = Budget(steps=40_000)
+    assert prove(chain(False, "Add"), chain(True, "Add"), budget=few).proved
+    proof = prove(chain(False, "Add"), chain(True, "Sub"), budget=few)
+    assert proof.reason == "output 'y': Add and, in the rewrite, Sub are not proved equal"
+
+
+def test_an_attempt_that_a_limit_ends_leaves_nothing_assumed():
+    terms = Terms(Budget())
+    one, other = (terms.leaf("input", name, Fact(1)) for name in "xy")
+    comparison = Comparison(terms)
+    with pytest.raises(OpenError, match="steps"), comparison._attempt():
+        comparison._ask(one, other)
+        terms.budget.step(terms.budget.steps + 1)
+    terms.budget = Budget()
+    assert not comparison.holds(one, other)
