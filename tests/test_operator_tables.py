@@ -62,7 +62,6 @@ REMAINING = {
     "verification/proof/canonicalize/wide_detours.py": "operators that a rule computes narrowly",
     "verification/proof/cases.py": "comparisons with 0",
     "verification/proof/definitions/composite.py": "reductions by functions before and after a sum",
-    "verification/proof/equality/doubling_loops.py": "associative operators",
     "verification/proof/equality/order.py": "operators of keys that order elements",
     "verification/proof/equality/recurrent_cells.py": "activations that attributes name",
     "verification/proof/equality/fold_forms.py": "folds as a table",

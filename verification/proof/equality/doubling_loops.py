@@ -35,6 +35,7 @@ from ..terms.free_variables import Bound, binding
 from ..terms.term import Term, bare, descendants
 from ..terms.term_manager import Terms
 from .doubling_chains import blocks_of, chain_of
+from .fold_forms import JOINS
 from .induction import Induction
 from .modular_polynomials import ModularPolynomials
 from .new_recurrences import new_recurrence
@@ -44,14 +45,9 @@ from .substitution import Substitution
 _TYPES = onnx.TensorProto
 _OPSET = 13
 _RING = frozenset(["Add", "Sub", "Mul", "Neg"])
+_TRUTHS = ("And", "Or", "Xor")
 _ASSOCIATIVE = {
-    "Add": INTEGER_BITS.keys() | FLOATS,
-    "Mul": INTEGER_BITS.keys() | FLOATS,
-    "Max": INTEGER_BITS.keys() | FLOATS,
-    "Min": INTEGER_BITS.keys() | FLOATS,
-    "And": {_TYPES.BOOL},
-    "Or": {_TYPES.BOOL},
-    "Xor": {_TYPES.BOOL},
+    name: {_TYPES.BOOL} if name in _TRUTHS else INTEGER_BITS.keys() | FLOATS for name in JOINS
 }
 """Associative operators, with their types; those of floats over the reals."""
 

@@ -22,6 +22,7 @@ from ..simplify.slices import is_part
 from ..terms.axis_maps import ELEMENTWISE
 from ..terms.term import Term
 from ..terms.term_manager import Terms
+from .fold_forms import JOINS, REDUCTIONS
 from .slice_pushdown import SlicePushdown
 
 _OPSET = 13
@@ -30,13 +31,6 @@ _MOST_DEPTH = 6
 _BELOW = {"Less": 1, "LessOrEqual": 0}
 """By operator: the least difference of its operands where it holds."""
 _ABOVE = {"Greater": 1, "GreaterOrEqual": 0}
-_JOINS = {
-    "ReduceSum": ("Add", 0.0),
-    "ReduceProd": ("Mul", 1.0),
-    "ReduceMax": ("Max", -np.inf),
-    "ReduceMin": ("Min", np.inf),
-}
-"""By reduction: what joins two results, and the neutral element."""
 
 
 class Masks:
@@ -51,7 +45,7 @@ class Masks:
         """Operator on what the masks of its operands let in; None for other terms."""
         if term.is_op("Trilu"):
             return self._definitions.of(term)  # a mask by position
-        if not (term.is_op("MatMul") or term.head.name in _JOINS):
+        if not (term.is_op("MatMul") or term.head.name in REDUCTIONS):
             return None
         if term.fact.elem_type not in FLOATS or term.fact.shape is None:
             return None
@@ -87,7 +81,8 @@ class Masks:
         x, axes = term.operands[0], list(term.head.attribute("axes") or ())
         if len(term.args) != 1 or len(axes) != 1 or x.fact.shape is None:
             return None
-        join, neutral = _JOINS[term.head.name]
+        join, numbers = REDUCTIONS[term.head.name], np.dtype(np.float64)
+        neutral = float(JOINS[join].neutral(numbers))
         axis = axes[0] % len(x.shape)
         pieces = self._pieces(x, axis)
         parts = [piece for piece in pieces if not self._terms.is_filled(piece, neutral)]
