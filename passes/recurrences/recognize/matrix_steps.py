@@ -204,6 +204,19 @@ def _lead(
     return None
 
 
+def _is_diagonal(recurrence: Recurrence, linear: _Linear) -> bool:
+    """Test for elements that no node mixes, such as one that reduces another axis."""
+    (state,) = recurrence.states
+    axes = tuple(range(len(recurrence.fact(state.argument).dims)))
+    leads: dict[Value | None, tuple[int | None, ...]] = {state.argument: axes}
+    for node in linear.nodes:
+        facts = [Fact() if v is None else recurrence.fact(v) for v in node.inputs]
+        for value in node.outputs:
+            places = () if value is None else range(len(recurrence.fact(value).dims))
+            leads[value] = tuple([_lead(node, facts, place, leads) for place in places])
+    return leads[linear.product][linear.axis] == linear.axis
+
+
 def _addends(node: Node, flags: Sequence[bool], coding: Coding) -> list[int] | None:
     """The operands that a node adds to those with a flag; None if it is not linear in these."""
     if coding.truths:
@@ -238,7 +251,8 @@ class _Emission:
         self._dtype = onnx.helper.tensor_dtype_to_np_dtype(self._elem_type)
         self._has_offsets = False
         is_plain = not (linear.coding.is_exact or linear.coding.from_0)
-        self._is_sparse = is_plain and any(node.is_op(*_PARTS) for node in linear.nodes)
+        parts = any(node.is_op(*_PARTS) for node in linear.nodes)
+        self._is_sparse = is_plain and (parts or _is_diagonal(recurrence, linear))
         self._perm = [1 + linear.axis, *self._leads(1), 0]
         self._fold = Folder(recurrence.iterations.inference.model).fold
         for value in {v: None for node in linear.nodes for v in node.inputs if v is not None}:

@@ -39,6 +39,8 @@ BODIES = {
     " (f0, a) g = Add (h, e) t = Min (g, s)",
     "a choice of elements": "u = Unsqueeze (e, first) d = MatMul (u, w) c = Squeeze (d, first)"
     " h = Mul (s, c) t = Where (k, h, f)",
+    "a maximum beside the state": "u = Unsqueeze (s, last) g = Unsqueeze (f, first) a = Add (u, g)"
+    " b = ReduceMax <axes = [1], keepdims = 0> (a) t = Add (b, e)",
     "masked": VITERBI.replace("t =", "n =") + " t = Where (k, n, s)",
     "kept": VITERBI.replace("t =", "n =") + " o = Max (n, f) t = Where (k, s, o)",
 }
