@@ -212,7 +212,7 @@ def test_a_timeout_is_told_once_with_the_option_that_allows_more(folder, run):
             h = Identity (g)
             e = Neg (a) }> }"""
     write(folder / "in.onnx", endless.replace("Identity (c)", "Not (c)"))
-    options = ("--set", "c=false", "--timeout", "0.5", "--no-prove")
+    options = ("--set", "c=false", "--timeout", "0.1", "--no-prove")
     result = succeeded(run("rewrite", "in.onnx", "out.onnx", *options))
     assert result.stderr.startswith("warning: not verified: ")
     assert "--timeout" in result.stderr
