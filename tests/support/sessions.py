@@ -18,15 +18,16 @@ def outputs(
 ) -> list[Any]:
     """Run a model in onnxruntime; a feed that is None is left out."""
     kept = {name: array for name, array in feeds.items() if array is not None}
-    return list(_loaded(model, open_session, optimized=optimized).run(None, kept))
+    return list(loaded(model, open_session, optimized=optimized).run(None, kept))
 
 
 def by_reference(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """Run a model in the reference."""
-    return list(_loaded(model, reference.Evaluator).run(feeds))
+    return list(loaded(model, reference.Evaluator).run(feeds))
 
 
-def _loaded(model: onnx.ModelProto, load: Any, **options: Any) -> Any:
+def loaded(model: onnx.ModelProto, load: Any, **options: Any) -> Any:
+    """Load a model, or its bytes, unless this test has done so."""
     content = model.SerializeToString() if isinstance(model, onnx.ModelProto) else b"Random"
     if any(name in content for name in _DRAWS):
         return load(model, **options)

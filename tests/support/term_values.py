@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from sessions import loaded
 from straightline.analysis.shapes.onnx_inference_cache import connected_message
 from straightline.facts.fact import PRIVATE, element
 from straightline.facts.polynomial import Dimension
@@ -39,9 +40,13 @@ def terms_of(
 
 def evaluated(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """What the terms of a model are worth for an input."""
-    terms, outputs = terms_of(model)
+    terms, outputs = loaded(model, _terms_of_content)
     values = Values(terms, fed(model, feeds))
     return [values.of(term) for term in outputs]
+
+
+def _terms_of_content(content: bytes | onnx.ModelProto) -> tuple[Terms, list[Term | None]]:
+    return terms_of(onnx.load_from_string(content) if isinstance(content, bytes) else content)
 
 
 def fed(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,9 +167,9 @@ def test_two_comparisons_bind_variables_of_their_own():
     ("gru_torch_last_of_list", "linear_before_reset = 1", "linear_before_reset = 0"),
 )
 def test_rows_of_rows_and_the_last_of_a_known_number(name, old, new):
-    """Layers of attention, and 200 states of which the last one alone is read."""
+    """Layers of attention, and 100 states of which the last one alone is read."""
     (case,) = cases(name)
-    sizes = {**case.sizes, "T": 200 if "last" in name else 40}
+    sizes = {**case.sizes, "T": 100 if "last" in name else 40}
     loop, best = case.original(sizes), case.by_hand(sizes)
     assert over_reals(loop, best)
     other = dataclasses.replace(case, best=case.best.replace(old, new)).by_hand(sizes)

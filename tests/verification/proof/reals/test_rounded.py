@@ -1,6 +1,7 @@
 import numpy as np
 import onnx
 import pytest
+from depth import some
 from onnx import numpy_helper
 from proofs import is_proved, over_reals
 from straightline.verification.proof import prove
@@ -148,7 +149,7 @@ def test_a_constant_beyond_its_rounding_is_open(name):
         array = numpy_helper.to_array(tensor)
         last = np.abs(array.flat[-1])
         unit = 8 * np.spacing(last) if name in FOLDS else np.float32(1e-5) * last
-        for mutant in mutants(array, (-unit, unit)):
+        for mutant in some(mutants(array, (-unit, unit)), 6):
             is_changed = not np.array_equal(mutant, array)
             assert not (is_changed and over_reals(before, with_constant(after, place, mutant)))
 
