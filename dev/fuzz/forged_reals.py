@@ -133,4 +133,77 @@ g (float[n] x, float[n] w) => (y) {
 g (float[n] x) => (y)
 - <float o={1}, float z={0}> { i=Div(o,z) y=Mul(x,i) }
 + <float z={0}> { y=Div(x,z) r=Neg(x) }
+# a sum of rows without the first state, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Add(s,k) }> }
++ { y=ReduceSum<keepdims=0>(x,o) }
+# a product of rows without the first state, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Mul(s,k) }> }
++ { y=ReduceProd<keepdims=0,axes=[0]>(x) }
+# a maximum of rows without the first state, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Max(s,k) }> }
++ { q=Identity(x) m=ReduceMax<keepdims=0,axes=[0]>(q)
+g=IsNaN(q) j=Cast<to=1>(g) r=ReduceSum<keepdims=0>(j,o) b=Cast<to=9>(r) y=Where(b,v,m) }
+# a minimum for a maximum, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Min(s,k) }> }
++ { f=Unsqueeze(a,o) q=Concat<axis=0>(f,x) m=ReduceMax<keepdims=0,axes=[0]>(q)
+g=IsNaN(q) j=Cast<to=1>(g) r=ReduceSum<keepdims=0>(j,o) b=Cast<to=9>(r) y=Where(b,v,m) }
+# a maximum that is a NaN elsewhere, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Max(s,k) }> }
++ { f=Unsqueeze(a,o) q=Concat<axis=0>(f,x) m=ReduceMax<keepdims=0,axes=[0]>(q)
+g=IsNaN(q) j=Cast<to=1>(g) r=ReduceSum<keepdims=0>(j,o) b=Cast<to=9>(r) y=Where(b,m,v) }
+# a difference for a sum, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Sub(s,k) }> }
++ { r=ReduceSum<keepdims=0>(x,o) y=Add(a,r) }
+# a difference from rows, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) u=Sub(k,s) }> }
++ { r=ReduceSum<keepdims=0>(x,o) y=Add(a,r) }
+# sums before each row, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) w,y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u, float[2] r) { e=Identity(d) k=Gather(x,i) u=Add(s,k) r=Identity(s) }> }
++ { r=CumSum(x,z) y=Add(r,a) }
+# sums of rows without the first state, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) w,y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u, float[2] r) { e=Identity(d) k=Gather(x,i) u=Add(s,k) r=Identity(u) }> }
++ { y=CumSum(x,z) }
+# sums of the last rows, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) w,y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u, float[2] r) { e=Identity(d) k=Gather(x,i) u=Add(s,k) r=Identity(u) }> }
++ { r=CumSum<reverse=1>(x,z) y=Add(r,a) }
+# sums whose sizes the body names, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) w,y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u, float[m] r) { e=Identity(d) k=Gather(x,i) u=Add(s,k) r=Identity(u) }> }
++ { r=CumSum(x,z) y=Add(r,a) }
+# products of the first rows, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) w,y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u, float[2] r) { e=Identity(d) k=Gather(x,i) u=Mul(s,k) r=Identity(u) }> }
++ { r=CumSum(x,z) y=Add(r,a) }
+# a sum that ends early, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) {  k=Gather(x,i) u=Add(s,k) w=ReduceSum<keepdims=0>(k) e=Less(w,v) }> }
++ { r=ReduceSum<keepdims=0>(x,o) y=Add(a,r) }
+# a sum of states twice, 17, 17
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}, int64[1] o={0}, float v={nan}>
+- { h=Shape(x) t=Gather(h,z) y=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s) => (bool e,
+float[2] u) { e=Identity(d) k=Gather(x,i) w=Add(s,s) u=Add(w,k) }> }
++ { r=ReduceSum<keepdims=0>(x,o) y=Add(a,r) }
 """

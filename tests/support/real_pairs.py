@@ -103,4 +103,31 @@ y = Gemm <transB = 1> (x, v, c) }
 (float[n, 2] x, float[2, 3] w, float k) {
 - p = MatMul (x, w) y = Mul (k, p) }
 + v = Mul (w, k) y = MatMul (x, v) }
+# folds: sums
+(float[n, 2] x, float[2] a)
+- <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
+e = Identity (d) k = Gather (x, i) u = Add (k, s) }> }
++ <int64[1] o = {0}> { r = ReduceSum <keepdims = 0> (x, o) y = Add (a, r) }
+# folds: sums of the first rows
+(float[n, 2] x, float[2] a)
+- <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+v, y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u, float[2] r) {
+e = Identity (d) k = Gather (x, i) u = Add (s, k) r = Identity (u) }> }
++ <int64 z = {0}> { c = CumSum (x, z) y = Add (c, a) }
+# folds: products
+(float[n, 2] x, float[2] a)
+- <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
+e = Identity (d) k = Gather (x, i) u = Mul (k, s) }> }
++ <int64[1] o = {0}> { f = Unsqueeze (a, o) q = Concat <axis = 0> (f, x)
+y = ReduceProd <keepdims = 0> (q, o) }
+# folds: maximum
+(float[n, 2] x, float[2] a)
+- <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+y = Loop (t, c, a) <body = l (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
+e = Identity (d) k = Gather (x, i) u = Max (k, s) }> }
++ <int64[1] o = {0}, float v = {nan}> { f = Unsqueeze (a, o) q = Concat <axis = 0> (f, x)
+m = ReduceMax <keepdims = 0> (q, o) g = IsNaN (q) h = Cast <to = 1> (g)
+r = ReduceSum <keepdims = 0> (h, o) b = Cast <to = 9> (r) y = Where (b, v, m) }
 """)

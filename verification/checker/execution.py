@@ -448,8 +448,8 @@ class Execution:
         return variables, outputs
 
     def _empty_sizes(self, head: Head, body: Body, outputs: Sequence[int]) -> Iterator[object]:
-        """Sizes of scan outputs without an iteration: runtimes take those that the body declares,
-        or infer them, which finds the same for terms that are equal without a step."""
+        """Sizes of scan outputs without an iteration: declared ones, or those that are inferred."""
+        # Inference finds the same for terms that are equal without a step.
         if body.iterates(self._terms, head):
             return
         count = len(body.operands) - 1 if head.name == "Loop" else 0

@@ -109,8 +109,6 @@ def _is_settled_cast(to: int, array: Array) -> bool:
     return bool(np.iinfo(target).min <= ends[0] and ends[1] <= np.iinfo(target).max)
 
 
-# Below this number each integer is exact as a double.
-_EXACT = 2.0**53
 _FAR = (np.iinfo(np.int64).max, np.iinfo(np.int32).max)
 
 
@@ -125,7 +123,8 @@ def _grows(arrays: Sequence[Array], total: np.ufunc, least: int) -> bool:
     sizes, info = np.maximum(np.abs(arrays[0].astype(np.float64)), least), arrays[0].dtype
     with np.errstate(over="ignore"):
         most = float(total.reduce(sizes, None))
-    return info.kind in "iu" and not most < min(_EXACT, float(np.iinfo(info).max))
+    # Below 2^53 each integer is exact as a double.
+    return info.kind in "iu" and not most < min(2.0**53, float(np.iinfo(info).max))
 
 
 def _selects(arrays: Sequence[Array]) -> bool:

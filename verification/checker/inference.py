@@ -77,9 +77,6 @@ def _place(axis: int, rank: int) -> int:
     return known(axis % rank if -rank <= axis < rank else None)
 
 
-Rule = Callable[[_Output], "Sequence[Dim]"]
-
-
 def fact_of_output(terms: Terms, head: Head, args: Args, output: int) -> Fact:
     """Fact of an output of an operator without bodies."""
     elem_type = _elem_type(terms, head, args, output)
@@ -412,7 +409,7 @@ _BROADCAST = (*BROADCASTING, "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"
 _VARIADIC = ("Max", "Mean", "Min", "Sum")
 REDUCED = names("L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare")
 _LIKE = ("DepthToSpace", "Resize", "SpaceToDepth", "Upsample")
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[_Output], "Sequence[Dim]"]] = {
     **dict.fromkeys(_OF_FIRST, lambda o: known(None if o.output else o.shape())),
     **dict.fromkeys(_BROADCAST, _broadcast),
     **dict.fromkeys(["ArgMax", "ArgMin", *[f"Reduce{name}" for name in REDUCED]], _reduction),

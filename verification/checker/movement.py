@@ -22,11 +22,9 @@ from .sizes import positions
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, carries_all, names
 
 _MOST_ELEMENTS = 1 << 16
-# First version of operators with axes that count from the back.
-_FIRST = 11
 # Operators on single elements, of which a Mod alone may fail on floats.
-SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid HardSwish Log Mish Neg
-    Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
+SINGLE = BROADCASTING | names("""Abs Cast Ceil Cos Erf Exp Floor HardSigmoid HardSwish IsNaN Log
+    Mish Neg Not Reciprocal Relu Sigmoid Sin Softplus Sqrt Sum Tanh""")
 
 
 class Axis(NamedTuple):
@@ -117,7 +115,8 @@ def movement(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Movement that an operator makes, of a source that its operand has."""
     old, derived = terms.fact(node.args[0]).shape, None
     own = terms.add(*node[:2], fact, node.output)
-    if 0 < node.head.version < _FIRST or old is None or fact.shape is None or None in fact.shape:
+    # From opset 11 on axes count from the back.
+    if 0 < node.head.version < 11 or old is None or fact.shape is None or None in fact.shape:
         return None
     moved = [(each.args[0], each.head.key) for each in terms.operators(node.args[0], "moved")]
     for source, move in moved or [(node.args[0], _nothing(old))]:

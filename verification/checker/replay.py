@@ -111,8 +111,8 @@ class Replay:
         return [n for n, term in self.models.before.outputs.items() if find(term) != find(after[n])]
 
     def undefined(self) -> Iterator[Application]:
-        """Nodes of the rewrite without a step that they cannot fail, and without a twin: the same
-        operator on equal operands, which runs at least as often in the original."""
+        """Nodes of the rewrite that may fail, without a twin in the original."""
+        # A twin is the same operator on equal operands, which runs at least as often.
         twins = dict[object, list[Guards]]()
         terms, before, after = self.terms, self.models.before, self.models.after
         closure = self._closures()

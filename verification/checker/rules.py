@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -52,10 +53,7 @@ SUMMED = "CumSum adds one row after another"
 _CHANNELS, _FORMULAS = ("Conv", "Gemm"), names("BatchNormalization HardSwish LogSoftmax Softmax")
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 # Rules by the name that certificates have for them.
-RULES = {
-    row.name: Rule(derive_row(row), frozenset(row.pattern[:1]), row.kind, row.notion)
-    for row in ROWS
-}
+RULES = {r.name: Rule(derive_row(r), frozenset(r.pattern[:1]), r.kind, r.notion) for r in ROWS}
 
 
 def _rule(
@@ -90,6 +88,7 @@ _rule("scattered-rows", "Loop", kind="value")(scans.scattered_rows)
 _rule("sums", "Loop", kind="value", assumes=SUMMED)(
     lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
 )
+_rule("folds", "Loop", kind="value", notion="reals")(partial(scans.states, joins=scans.FOLDS))
 _rule("rows-that-run", "Loop", kind="value")(scans.rows_that_run)
 _rule("iterations", "Loop", kind="weaker")(scans.iterations)
 _rule("elements-of-list", "ConcatFromSequence", "SequenceAt", kind="weaker")(scans.elements_of_list)
@@ -268,21 +267,13 @@ def spelling(terms: Terms, node: Node, fact: Fact) -> int | None:
     return None if same else terms.add(head, args, fact, node.output)
 
 
-@_rule("parts-of-known-size", "Split", kind="weaker")
-def parts_of_known_size(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Name the number of equal parts, and give their sizes as an input."""
-    head, shape, axis = node.head, terms.fact(node.args[0]).shape or (), node.head.integer("axis")
-    size = shape[axis] if -len(shape) <= axis < len(shape) else None
-    newer, count = head.changed(num_outputs=head.outputs)._replace(version=18), head.outputs
-    if len(node.args) == 1 and head.version == 13:  # from opset 18 on the last one may be smaller
-        return terms.add(newer, node.args, fact, node.output)
-    if len(node.args) != 1 or head != newer or not isinstance(size, int):
-        return None
-    each = -(-size // count)
-    last = size - each * (count - 1)
-    sizes, newer = integers(terms, [each] * (count - 1) + [last]), head.changed(num_outputs=None)
-    # onnxruntime 1.32 refuses an empty last part, and the reference has one.
-    return terms.add(newer, (*node.args, sizes), fact, node.output) if last > 0 else None
+@_rule("equal-parts", "Split", kind="weaker")
+def equal_parts(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Name the number of equal parts."""
+    # From opset 18 on the last one may be smaller.
+    newer = node.head.changed(num_outputs=node.head.outputs)._replace(version=18)
+    is_plain = len(node.args) == 1 and node.head.version == 13
+    return terms.add(newer, node.args, fact, node.output) if is_plain else None
 
 
 @_rule("known-elements", *SIZE_OPERATORS, kind="safe")

@@ -9,7 +9,7 @@
 # A body is terms over variables. An iteration has values in their place, and what follows from
 # constants is computed on the way, since the condition of a Loop and the branches of an If may.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -30,7 +30,7 @@ _LISTS = names("SequenceConstruct SequenceEmpty SequenceInsert")
 BATCHED = names("AveragePool Conv ConvTranspose GlobalAveragePool GlobalMaxPool MaxPool")
 # Operands that number axes.
 _AXES = {"CumSum": 1, "Slice": 3}
-_INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
+_INT64, _BOOL, _FLOATS = onnx.TensorProto.INT64, onnx.TensorProto.BOOL, (1, 10, 11)
 # Operators along an axis that an attribute names.
 ALONG = names("ArgMax ArgMin LayerNormalization LogSoftmax RMSNormalization Softmax TopK")
 
@@ -138,7 +138,7 @@ def _changes(terms: Terms, node: Node, state: int, *joins: str) -> Iterator[tupl
     for head, args, *_ in terms.operators(end, *joins):
         is_plain = head.version > 6 and not head.integer("axis")
         is_plain &= len(args) == 2 and ABSENT not in args
-        sides = [args, args[::-1]][: is_plain * (1 + (head.name in COMMUTATIVE))]
+        sides = [args, args[::-1]][: is_plain * (1 + (head.name in {*COMMUTATIVE, *FOLDS}))]
         pairs += [(head.name, row) for arg, row in sides if terms.find(arg) == terms.find(own)]
     for name, row in pairs:
         is_row = name == "SequenceInsert" or terms.is_closed(row, level, loop.variables[0])
@@ -321,9 +321,11 @@ def _blocks(terms: Terms, node: Node, count: Dim) -> dict[int, int]:
 SUMMED = dict.fromkeys((1, 6, 7, 11), ("Add",)) | {_BOOL: ("Or",)}
 _REDUCED = {"And": "ReduceMin", "Or": "ReduceMax"}
 _JOINS = ("", "Concat", *_REDUCED)
+# Joins of floats over the reals, in any order, with their reductions.
+FOLDS = {"Add": "ReduceSum", "Max": "ReduceMax", "Min": "ReduceMin", "Mul": "ReduceProd"}
 
 
-def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) -> int | None:
+def states(terms: Terms, node: Node, fact: Fact, joins: Collection[str] = _JOINS) -> int | None:
     """Take a state that rows alone change from the states of all iterations."""
     # s in Loop (n, true, a) { s = x[i] }     Concat ([a], x) [n]
     loop, count, number, find = parts(node), states_of(node) - 1, node.output, terms.find
@@ -334,7 +336,7 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
     places = [number] if is_last else [k for k, e in enumerate(lines) if row in map(find, e)]
     limit = apply(terms, "Unsqueeze", _last(terms, loop.operands[0]), zero)
     place, forms = (*places, count)[0], [(node, limit)]
-    forms += _thawed(terms, node, place + 1) if is_last else []
+    forms += _thawed(terms, node, place + 1) if is_last and joins is not FOLDS else []
     ways = ((*way, last) for free, last in forms for way in _changes(terms, free, place, *joins))
     for name, start, rows, last in ways:
         own, shape = terms.fact(start).shape or (), (terms.fact(rows).shape or ())[1:]
@@ -342,8 +344,12 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
         if name == "Concat" and last == limit and is_last and own[1:] == shape[1:]:
             whole = _joined(terms, rows, 0)
             return None if whole is None else apply(terms, name, start, whole, axis=0)
-        if name == "Concat" or not own == shape == terms.fact(variable).shape:
+        is_sized = is_last or node.head.key[-1][4:][number - count :][:1] in ((), (shape,))
+        if name == "Concat" or not is_sized or not own == shape == terms.fact(variable).shape:
             continue
+        if joins is FOLDS:
+            fits = is_last or (name == "Add" and row != find(variable))
+            return _fold(terms, name, start, rows, is_last) if fits and fact[0] in _FLOATS else None
         every = apply(terms, "Concat", apply(terms, "Unsqueeze", start, zero), rows, axis=0)
         if name in _REDUCED and joins is _JOINS:
             every = apply(terms, "Cast", every, to=6)
@@ -355,10 +361,25 @@ def states(terms: Terms, node: Node, fact: Fact, joins: Sequence[str] = _JOINS) 
             every = apply(terms, "Gather", every, last, axis=0)  # of as many iterations
             terms.implied.append((terms.add(*node[:2], fact, number), every, ABSENT))
             return apply(terms, "Squeeze", every, zero)
-        if node.head.key[-1][4:][number - count :][:1] in ((), (shape,)):
-            ends = (0, -1) if row == find(variable) else (1, (1 << 63) - 1)
-            return apply(terms, "Slice", every, *[integers(terms, [n]) for n in ends], zero)
+        ends = (0, -1) if row == find(variable) else (1, (1 << 63) - 1)
+        return apply(terms, "Slice", every, *[integers(terms, [n]) for n in ends], zero)
     return None
+
+
+def _fold(terms: Terms, name: str, start: int, rows: int, is_last: bool) -> int:
+    """Join of a first state and rows, in any order; for Add also those of the first rows."""
+    zero = integers(terms, [0])
+    if not is_last:
+        return apply(terms, "Add", apply(terms, "CumSum", rows, integers(terms, 0)), start)
+    if name == "Add":
+        return apply(terms, "Add", apply(terms, "ReduceSum", rows, zero, keepdims=0), start)
+    every = apply(terms, "Concat", apply(terms, "Unsqueeze", start, zero), rows, axis=0)
+    joined = apply(terms, FOLDS[name], every, zero, keepdims=0)
+    # Runtimes lose a NaN in a reduction, and keep it in a Max.
+    flags = apply(terms, "Cast", apply(terms, "IsNaN", every), to=1)
+    is_nan = apply(terms, "Cast", apply(terms, "ReduceSum", flags, zero, keepdims=0), to=_BOOL)
+    nan = np.array(np.nan, onnx.helper.tensor_dtype_to_np_dtype(terms.fact(start).elem_type))
+    return joined if name == "Mul" else apply(terms, "Where", is_nan, terms.constant(nan), joined)
 
 
 def _any(terms: Terms, flags: int) -> int:

@@ -158,7 +158,6 @@ def _in_order(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     return (a, b) if less or more is False else (b, a) if more or less is False else (None, None)
 
 
-_Rule = Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]
 _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "Where": lambda c, x, y: x if x == y or c == 1 else y if c == 0 else None,
     "Not": lambda a: None if a is None else not a,
@@ -179,7 +178,7 @@ _FUNCTIONS: dict[str, Callable[..., Dim | bool]] = {
     "GreaterOrEqual": lambda a, b: None if (less := _less(a, b)) is None else not less,
     "Equal": lambda a, b: is_multiple_of_2_64(add(a, b, -1)),
 }
-_RULES: dict[str, _Rule] = {
+_RULES: dict[str, Callable[[Terms, Node, Sequence["Array | None"]], "Array | None"]] = {
     **dict.fromkeys(_FUNCTIONS, _combined),
     **dict.fromkeys(_MOVING, _ran),
     "ConstantOfShape": _filled,

@@ -118,7 +118,6 @@ def parts(node: Node) -> Parts:
     return Parts(args[:first], args[first:last], args[last:])
 
 
-_Key = tuple[Head, int, Args]
 # Function that defines an operator: terms, node, its attributes, opsets and operands to data.
 Define = Callable[..., onnx.FunctionProto | None]
 
@@ -149,7 +148,7 @@ class Terms:
         self._members: list[list[int]] = []
         self._users: list[list[int]] = []
         self._facts: list[Fact] = []
-        self.table: dict[_Key, int] = {}
+        self.table: dict[tuple[Head, int, Args], int] = {}
         self._tensors: dict[int, int] = {}
         self._dims: dict[Dim, Dim] = {}
         self._named, self.rounded = dict[int, tuple[Fact, int]](), dict[bytes, bytes]()
@@ -221,7 +220,7 @@ class Terms:
         is_list = array is not None and array.dtype.kind in "iu"
         return [int(n) for n in array.reshape(-1)] if array is not None and is_list else None
 
-    def key(self, node: Node) -> _Key:
+    def key(self, node: Node) -> tuple[Head, int, Args]:
         """Key that equal applications share."""
         head, args = node.head, tuple([n if n == ABSENT else self.find(n) for n in node.args])
         if self.is_frozen:

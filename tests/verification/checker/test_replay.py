@@ -43,7 +43,7 @@ def test_spellings_fail_alike_and_weaker_nodes_less():
     """Split 13 fails where a part would be smaller; that of opset 18 does not."""
     split = "g (float[n] x) => (a, b) {{ a, b = Split {} (x) }}"
     pair = split.format(""), split.format("<num_outputs = 2>")
-    assert_derived(*pair, "parts-of-known-size", opsets=(13, 18))
+    assert_derived(*pair, "equal-parts", opsets=(13, 18))
     assert_none(*pair[::-1], "'Split' cannot fail", opsets=(18, 13))
 
 
