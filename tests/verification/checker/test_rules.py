@@ -397,7 +397,7 @@ u = Abs (x) }, else_branch = b () => (v) { v = Neg (x) }> }
 (float[n, 2] x)
 - { y = ReduceMean <axes = [1]> (x) }
 + <int64[1] a = {1}> { y = ReduceMean (x, a) }
-# equal-parts: 13, 18
+# equal-parts, 13, 18
 (float[n, 2] x) {
 - y, b = Split (x) }
 + y, b = Split <num_outputs = 2> (x) }
