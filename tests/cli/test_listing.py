@@ -32,11 +32,6 @@ def test_a_model_is_checked_against_all_targets(tmp_path):
     assert run("targets", "--check", str(tmp_path / "none.onnx")).exit_code == 1
 
 
-def test_passes_are_listed_with_their_options():
-    assert "max_trips=" in run("passes").output
-    assert "unroll-loops" in {item["name"] for item in json.loads(run("passes", "--json").output)}
-
-
 def test_rules_are_listed_by_name():
     result = succeeded(run("rules"))
     assert "neg-of-neg, not-of-not" in result.stdout

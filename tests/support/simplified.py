@@ -1,14 +1,27 @@
 """Operators of a model after the rules, with a proof and runs."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import onnx
-from harness import op_types, run_passes
+from harness import as_model, assert_rewrites, op_types, run_passes
 from spelled import RUNTIMES, feeds, model
 from straightline.facts.notions import Equality
-from straightline.passes import ApplyRules, EliminateDeadNodes
+from straightline.passes import ApplyRules, EliminateDeadNodes, Pass
 from straightline.verification.proof import prove
 
 X = "(float[N, 3] x) => (y)"
+
+
+def assert_exact(
+    passes: Sequence[Pass], before: str, after: str, *feeds: Mapping[str, Any], opset: int = 17
+) -> None:
+    """Check that passes turn one text into another, which is proved bit for bit and run."""
+    pair = [as_model(text, opset) for text in (before, after)]
+    assert_rewrites(passes, *pair, feeds)
+    proof = prove(*pair)
+    assert (proof.status, proof.equality) == ("proved", "bits")
 
 
 def operators(

@@ -6,7 +6,8 @@ from harness import as_model, assert_equal_outputs, assert_keeps, assert_rewrite
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from loops import assert_predicates
-from straightline import reference, rewrite
+from sessions import by_reference
+from straightline import rewrite
 from straightline.passes import Pipeline, UnrollLoops
 from straightline.passes.control.predicate_loops import PredicateLoops
 from tables import table
@@ -147,8 +148,8 @@ def test_an_absent_condition_is_ambiguous():
     for limit in (0, 3, 5, 9):
         feed = {"x": np.array(1, np.float32), "limit": np.array(limit, np.float32)}
         given_true = {**feed, "c": np.array(True)}
-        (wanted,) = reference.run(as_model(honoured), given_true)
-        (given,) = reference.run(one.model, feed)
+        (wanted,) = by_reference(as_model(honoured), given_true)
+        (given,) = by_reference(one.model, feed)
         assert wanted == given
 
 
@@ -276,7 +277,7 @@ def test_a_row_size_that_only_run_time_tells_matters_only_without_iterations():
         fixed = rewrite(model, "predicate-loops", shapes={"x": [2]})
         assert any(node.op_type == "Loop" for node in fixed.graph.node) == (body == text)
         feed = {"x": np.ones(2, np.float32), "limit": np.array(9, np.float32), "c": np.array(False)}
-        assert reference.run(model, feed)[1].shape == reference.run(fixed, feed)[1].shape == rows
+        assert by_reference(model, feed)[1].shape == by_reference(fixed, feed)[1].shape == rows
 
 
 @pytest.mark.parametrize("most", ["float most = {0.0}", 'string most = {"7"}'])

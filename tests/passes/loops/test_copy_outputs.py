@@ -3,8 +3,7 @@ import onnx
 import pytest
 import straightline as sl
 from harness import run_passes
-from sessions import outputs
-from straightline import reference
+from sessions import by_reference, outputs
 from straightline.passes import CopyOutputs
 from straightline.verification.runs.body_outputs import with_copies
 
@@ -52,7 +51,7 @@ def test_onnxruntime_returns_what_is_specified(nodes, copies, opset):
     (remark,) = result.remarks
     assert "through an Identity, since onnxruntime does not copy" in str(remark)
     for after in (result.model, sl.rewrite(before)):
-        for one, other in zip(outputs(after, FEEDS), reference.run(before, FEEDS), strict=True):
+        for one, other in zip(outputs(after, FEEDS), by_reference(before, FEEDS), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6)
     assert not run_passes(result.model, CopyOutputs()).changed
 
@@ -79,7 +78,7 @@ def test_branches_return_a_value_once(branch, copies, place):
     assert sl.prove(before, result.model).proved
     for after in (result.model, sl.rewrite(before), sl.rewrite(before, opset=10)):
         for feeds in ({"s": FEEDS["s"], "c": np.array(c)} for c in (True, False)):
-            for one, other in zip(outputs(after, feeds), reference.run(before, feeds), strict=True):
+            for one, other in zip(outputs(after, feeds), by_reference(before, feeds), strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-6)
     assert not run_passes(result.model, CopyOutputs()).changed
 
@@ -105,7 +104,7 @@ def test_sequences_of_branches_stay(kind, opset):
 @pytest.mark.parametrize("nodes", STAYS)
 def test_outputs_that_onnxruntime_copies_stay(nodes):
     before = model(nodes)
-    for one, other in zip(outputs(before, FEEDS), reference.run(before, FEEDS), strict=True):
+    for one, other in zip(outputs(before, FEEDS), by_reference(before, FEEDS), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
     assert not run_passes(before, CopyOutputs()).changed
 
@@ -122,5 +121,5 @@ def test_the_bodies_of_opset_8_and_of_inner_loops():
     before = model(nodes)
     before.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
     after = run_passes(before, CopyOutputs()).model
-    for one, other in zip(outputs(after, FEEDS), reference.run(before, FEEDS), strict=True):
+    for one, other in zip(outputs(after, FEEDS), by_reference(before, FEEDS), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)

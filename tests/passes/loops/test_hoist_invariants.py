@@ -2,6 +2,7 @@ import numpy as np
 import onnx
 from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime, run_passes
 from loops import op_types
+from sessions import by_reference
 from straightline import reference
 from straightline.passes import HoistInvariants, Pipeline, straighten
 from tables import table
@@ -46,7 +47,7 @@ def test_out_of_a_scan():
     assert (outside, inside) == (["Exp", "Scan"], ["Mul", "Add"])
     # onnxruntime fails on a Scan of length 0.
     for one, other in zip(
-        *(reference.run(m, feeds[0]) for m in (as_model(text), result.model)), strict=True
+        *(by_reference(m, feeds[0]) for m in (as_model(text), result.model)), strict=True
     ):
         assert_equal(one, other)
 
@@ -75,7 +76,7 @@ def test_sizes_of_a_scan_without_an_element_stay(length, declared, element, move
     for count in (0, 3):
         feeds["s"] = np.ones(count, np.float32)
         if length != "3" or count == 3:
-            runs = [reference.run(m, feeds) for m in (as_model(text), result.model)]
+            runs = [by_reference(m, feeds) for m in (as_model(text), result.model)]
             assert_equal(*[outputs[0] for outputs in runs])
 
 

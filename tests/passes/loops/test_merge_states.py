@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model, assert_equal, assert_rewrites, run_in_onnxruntime, run_passes
 from loops import op_types
+from sessions import by_reference
 from straightline import reference, rewrite
 from straightline.passes import EliminateDeadNodes, MergeStates
 from tables import table
@@ -176,7 +177,7 @@ def test_a_masked_lstm_of_keras_is_an_lstm():
     for length in (1, 6):
         x = RNG.normal(size=(length, 2, 3)).astype(np.float32)
         feed = {"x": x, "mask": RNG.random((length, 2, 1)) < 0.6}
-        for one, other in zip(reference.run(result, feed), reference.run(model, feed), strict=True):
+        for one, other in zip(by_reference(result, feed), by_reference(model, feed), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-5)
 
 
@@ -193,6 +194,6 @@ def test_equal_states_that_the_body_returns_are_merged_once():
     after = run_passes(as_model(text), MergeStates()).model
     assert states_of(after) == 1
     for feed in feeds():  # onnxruntime 1.32 returns memory of others for such a state
-        pair = (reference.run(model, feed) for model in (after, as_model(text)))
+        pair = (by_reference(model, feed) for model in (after, as_model(text)))
         for one, other in zip(*pair, strict=True):
             assert_equal(one, other)

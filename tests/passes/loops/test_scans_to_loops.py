@@ -11,7 +11,7 @@ from harness import (
     run_passes,
 )
 from loops import op_types
-from straightline import reference
+from sessions import by_reference
 from straightline.passes import LoopsToScans, ScansToLoops
 from tables import table
 from vectorized import numbers
@@ -98,7 +98,7 @@ def test_outputs_that_are_inputs_of_the_body(given, back):
     model = converted(text)
     for length in (0, 1, 5):
         fed = {"s": numbers(3), "x": numbers(length, 3)}
-        assert_equal(run_in_onnxruntime(model, fed), reference.run(as_model(text), fed))
+        assert_equal(run_in_onnxruntime(model, fed), by_reference(as_model(text), fed))
 
 
 def test_inner_scans_and_what_they_capture():

@@ -4,12 +4,12 @@ import numpy as np
 import onnx
 import pytest
 from harness import run_passes
+from sessions import by_reference
 from straightline import ir
 from straightline.analysis.iterations.trip_count_bound import parts
 from straightline.analysis.shapes.inference import ShapeInference
 from straightline.passes import CountLoops
 from straightline.passes.loops.trip_count_formulas import ConditionReader, integer
-from straightline.reference import run
 from tables import table
 
 LAST, FIRST = np.iinfo(np.int32).max, np.iinfo(np.int32).min
@@ -64,7 +64,8 @@ def test_counters_of_32_bits_wrap(condition, relation, step):
     model = emitted(condition, step)
     numbers = LAST, LAST - 40000, 70000, -70000, FIRST + 40000, FIRST
     for start, bound in itertools.product(numbers, numbers):
-        (iterations,) = run(model, {"s": np.array(start, np.int32), "n": np.array(bound, np.int32)})
+        feeds = {"s": np.array(start, np.int32), "n": np.array(bound, np.int32)}
+        (iterations,) = by_reference(model, feeds)
         assert min(int(iterations), HORIZON) == simulated(relation, start, bound, step), (
             start,
             bound,
@@ -77,7 +78,7 @@ def test_nothing_overflows_64_bits(relation, step):
     model = emitted(f"d = {relation} (j, n)", step, "int64", "three")
     far = np.iinfo(np.int64)
     for bound in (far.min, far.min + 1, -1, 2, 3, 4, 5, 11, far.max - 3, far.max - 1, far.max):
-        (iterations,) = run(model, {"s": np.array(0), "n": np.array(bound)})
+        (iterations,) = by_reference(model, {"s": np.array(0), "n": np.array(bound)})
         distance = int(bound) - 3 + (relation == "LessOrEqual")
         exact = max(0, -(-distance // step))
         assert int(iterations) == exact or (exact > 1 << 60 and exact - 3 <= iterations)

@@ -1,11 +1,10 @@
 import numpy as np
-import onnx
 import straightline as sl
-from harness import assert_rewrites, run_passes
+from harness import as_model, run_passes
+from simplified import assert_exact
 from straightline.passes import EliminateDeadNodes, SimplifySizes
 from tables import table
 
-HEAD = '<ir_version: 8, opset_import: ["" : {}]>\n'
 PASSES = (SimplifySizes(), EliminateDeadNodes())
 
 
@@ -14,10 +13,7 @@ def numbers(*shape):
 
 
 def simplifies(before, after, *feeds, opset=17):
-    before, after = HEAD.format(opset) + before, HEAD.format(opset) + after
-    assert_rewrites(PASSES, before, after, feeds)
-    proof = sl.prove(onnx.parser.parse_model(before), onnx.parser.parse_model(after))
-    assert (proof.status, proof.equality) == ("proved", "bits")
+    assert_exact(PASSES, before, after, *feeds, opset=opset)
 
 
 def test_a_reshape_by_computed_sizes():
@@ -69,7 +65,7 @@ def test_a_part_of_a_shape():
     short = text.replace("int64 one = {{1}}, int64[1] k = {{0}}", "").replace("<>", "")
     feed = {"z": numbers(2, 3, 4), "c": np.array(1, np.float32)}
     simplifies(text.format(long), short.format("t = Shape <start = 1, end = 2> (z)"), feed)
-    assert not run_passes(HEAD.format(14) + text.format(long), *PASSES).changed
+    assert not run_passes(as_model(text.format(long), 14), *PASSES).changed
 
 
 def test_sizes_that_are_numbers_are_constants():
@@ -97,7 +93,7 @@ def test_others_stay(what, nodes):
         s = Shape (x) n = Gather (s, zero) m = Gather (s, two) {nodes} }}"""
     if what[:2] == "-1":
         text = text.replace("[?, ?] y", "[?, ?, ?] y")
-    model = onnx.parser.parse_model(HEAD.format(14) + text)
+    model = as_model(text, 14)
     assert sl.rewrite(model, "simplify-sizes", verify=False).graph == model.graph
 
 
@@ -106,7 +102,7 @@ def test_a_body_uses_sizes_of_the_graph_around_it():
         y = If (p) <then_branch = t () => (float[a, b] q) { e = Exp (x) u = Shape (e)
                 q = Expand (e, u) },
             else_branch = f () => (float[c, d] r) { r = Neg (x) }> }"""
-    branch = run_passes(HEAD.format(17) + text, *PASSES).model.graph.node[1].attribute[0].g
+    branch = run_passes(text, *PASSES).model.graph.node[1].attribute[0].g
     assert [node.op_type for node in branch.node] == ["Exp", "Expand"]
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model, op_types, run_in_onnxruntime
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from sessions import by_reference
 from straightline import reference
 from tables import table
 
@@ -65,7 +66,7 @@ def test_numbers_without_a_sign(name):
             feeds = {"x": abs(numbers(length)), "n": np.array(length)}
             feeds["s0"] = np.full(3, start, np.uint8)
             pairs = zip(
-                *[reference.run(each, feeds) for each in (model, as_model(text))], strict=True
+                *[by_reference(each, feeds) for each in (model, as_model(text))], strict=True
             )
             for one, other in pairs:
                 np.testing.assert_array_equal(one, other)
@@ -112,7 +113,7 @@ def test_places_in_rows(kind, shape):
         for start in (0, -1):
             feeds = {"x": x, "s0": np.full(shape, start, kind)}
             try:
-                expected = reference.run(as_model(text), feeds)
+                expected = by_reference(as_model(text), feeds)
             except reference.EvaluationError:
                 continue
             for run in (reference.run, run_in_onnxruntime)[: 1 + bool(length)]:
@@ -144,8 +145,8 @@ def test_places_that_no_run_reaches(shape, start):
         feeds = {"x": np.ones((2, 3), np.float32), "s0": np.full(shape and (3,), 3)}
         for each in (as_model(text), model):
             with pytest.raises(reference.EvaluationError):
-                reference.run(each, {**feeds, "n": np.array(2)})
-            few = reference.run(each, {**feeds, "x": feeds["x"][:0], "n": np.array(0)})
+                by_reference(each, {**feeds, "n": np.array(2)})
+            few = by_reference(each, {**feeds, "x": feeds["x"][:0], "n": np.array(0)})
             np.testing.assert_array_equal(few[0], feeds["s0"])
 
 

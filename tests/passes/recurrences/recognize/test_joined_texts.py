@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model, run_in_onnxruntime, run_passes
 from recurred import LENGTHS, reason
+from sessions import by_reference
 from straightline import reference
 from straightline.passes import RaiseRecurrences
 from tables import table
@@ -56,7 +57,7 @@ def test_strings_that_iterations_extend(name, read):
         x = np.array([f"{'ab'[i % 2]}{i}" for i in range(length * max(1, sum(sizes)))], object)
         x, flags = x.reshape(length, *sizes), rng.random((length, *sizes)) < 0.4
         feeds = {"x": x, "flags": flags, "n": np.array(length), "s0": start}
-        expected = reference.run(as_model(text), feeds)
+        expected = by_reference(as_model(text), feeds)
         for run in (reference.run, run_in_onnxruntime)[: 1 if sizes else 2]:
             for one, other in zip(run(result.model, feeds), expected, strict=True):
                 np.testing.assert_array_equal(one, other)

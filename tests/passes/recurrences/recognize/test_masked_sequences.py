@@ -3,7 +3,7 @@ import onnx
 import pytest
 from cells import HEAD, difference, raised
 from harness import as_model, assert_keeps, assert_rewrites, op_types, run_in_onnxruntime
-from straightline import reference
+from sessions import by_reference
 from straightline.passes import RaiseRecurrences, VectorizeLoops
 from straightline.passes.recurrences.recognize.cell_emission import TESTED_ULPS
 from tables import table
@@ -103,7 +103,7 @@ def check(model, *passes, op_type, **made):
             assert difference(model, after, fed) <= TESTED_ULPS, (iterations, batch, kind)
             if 0 in (iterations, batch):
                 for one, other in zip(
-                    reference.run(after, fed), reference.run(model, fed), strict=True
+                    by_reference(after, fed), by_reference(model, fed), strict=True
                 ):
                     np.testing.assert_array_equal(one, other)
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from sessions import by_reference
 from straightline import reference
 from straightline.passes import RaiseRecurrences
 from tables import table
@@ -153,7 +154,7 @@ def test_a_state_times_a_constant_matrix(what, is_all):
     x[2, 1] = np.inf
     feed = {"x": x, "n": np.array(7), "s0": numbers(1)[0].reshape(sizes)}
     for one, other in zip(
-        reference.run(model, feed), reference.run(as_model(text), feed), strict=True
+        by_reference(model, feed), by_reference(as_model(text), feed), strict=True
     ):
         np.testing.assert_array_equal(np.isfinite(one), np.isfinite(other))
 

@@ -14,6 +14,7 @@ from harness import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import op_types
+from sessions import by_reference
 from straightline import reference
 from straightline.passes import RaiseRecurrences, straighten
 from tables import table
@@ -60,7 +61,7 @@ def assert_same(text, model, fed, exact=True):
     before = as_model(text)
     for run in (reference.run, run_in_onnxruntime):
         if run is run_in_onnxruntime and not len(fed["x"]) and "Scan" in op_types(before.graph):
-            expected = reference.run(before, fed)  # onnxruntime fails on the original
+            expected = by_reference(before, fed)  # onnxruntime fails on the original
         else:
             expected = run(before, fed)
         got = run(model, fed)
@@ -367,7 +368,7 @@ def test_sums_in_any_order_where_costs_count(size, length, body, sign):
     rng = np.random.default_rng(length)
     fed = {"x": rng.normal(size=(length, size)), "s": rng.normal(size=size)}
     fed = {name: array.astype(np.float32) for name, array in fed.items()}
-    for got in (reference.run(result, fed), run_in_onnxruntime(result, fed)):
+    for got in (by_reference(result, fed), run_in_onnxruntime(result, fed)):
         rows = np.cumsum(sign * fed["x"], axis=0) + fed["s"]
         np.testing.assert_allclose(got[1], rows, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(got[0], rows[-1] if length else fed["s"], rtol=1e-5, atol=1e-5)
@@ -460,7 +461,7 @@ def test_zeros_that_no_iteration_adds(step):
     assert result.changed == step.startswith("Add")
     for length in (0, 1, 3):
         fed = feed(text, length, values=-np.zeros((length, 3))) | {"s": np.float32([-0.0, 0.0, 1])}
-        (one,), (other,) = (reference.run(as_model(m), fed) for m in (text, result.model))
+        (one,), (other,) = (by_reference(as_model(m), fed) for m in (text, result.model))
         assert one.tobytes() == other.tobytes()
 
 

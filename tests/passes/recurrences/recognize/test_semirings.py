@@ -6,7 +6,8 @@ import onnx
 import pytest
 from harness import as_model, op_types, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
-from straightline import ir, reference, rewrite
+from sessions import by_reference
+from straightline import ir, rewrite
 from straightline.facts.types import PLAIN_INTEGERS
 from straightline.ops.builder import Builder
 from straightline.passes import RaiseRecurrences
@@ -103,7 +104,7 @@ def test_combinations_of_each_row(seed):
                 continue
             feeds = {"x": x, "n": np.array(length), "s0": start, "t0": start}
             pairs = zip(
-                reference.run(model, feeds), reference.run(as_model(text), feeds), strict=True
+                by_reference(model, feeds), by_reference(as_model(text), feeds), strict=True
             )
             for one, other in pairs:
                 wide, most = other.astype(np.float32), np.abs(other).max(initial=1)
@@ -312,7 +313,7 @@ def test_a_product_of_steps_is_a_step_and_what_both_do(semiring, form, seed):
     for elem_type in TYPES.keys() & semiring.types:
         product = product_of(semiring, form, elem_type)
         fed = matrices_of(dice, product, seed > 0 and not semiring.rounds)
-        outputs = reference.run(products_of(product, 4), fed)
+        outputs = by_reference(products_of(product, 4), fed)
         places, count = product.places, len(product.places)
         rounds = semiring.rounds and elem_type not in PLAIN_INTEGERS
         near = 200 if TYPES[elem_type] == "float16" else 1

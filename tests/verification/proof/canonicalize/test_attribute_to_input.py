@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from proofs import is_proved
+from sessions import by_reference
 from spelled import model, require_open, require_same, same_bits
-from straightline import reference
 from tables import table
 
 
@@ -100,7 +100,7 @@ def test_a_number_of_parts_tells_their_lengths():
     require_same(old, new, seeds=0)
     for rows in (2, 3, 5, 7):
         feeds = {"x": np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)}
-        assert same_bits(*(reference.run(proto, feeds) for proto in (old, new)))
+        assert same_bits(*(by_reference(proto, feeds) for proto in (old, new)))
 
 
 @table(

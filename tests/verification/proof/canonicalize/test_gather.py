@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from sessions import by_reference
 from spelled import model, require_open, require_same, same_bits
-from straightline import reference
 from tables import table
 
 SIGNATURE = "(bool[2,3] c, float[2,3] x, float[2,3] z) => (float[2,3] y)"
@@ -81,7 +81,7 @@ def test_as_many_as_run_time_tells(numbers):
             "x": np.arange(length, dtype=np.float32),
             "z": -np.arange(length, dtype=np.float32),
         }
-        assert same_bits(*(reference.run(proto, feeds) for proto in (old, new)))
+        assert same_bits(*(by_reference(proto, feeds) for proto in (old, new)))
 
 
 @table(

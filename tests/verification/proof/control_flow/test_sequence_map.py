@@ -1,7 +1,7 @@
 import numpy as np
 from proofs import assert_open, assert_proved, model
+from sessions import by_reference
 from spelled import same_bits
-from straightline import reference
 from tables import table
 
 
@@ -37,7 +37,7 @@ def test_a_sequence_of_run_time_is_mapped_as_a_loop_does():
     for length in (0, 1, 3):
         feeds = {name: [np.arange(2, dtype=np.float32) + k for k in range(length)] for name in "sr"}
         feeds["t"] = np.array([0.1, -3], np.float32)
-        one, other = (reference.run(model(text), feeds) for text in (before, after))
+        one, other = (by_reference(model(text), feeds) for text in (before, after))
         for sequences in zip(one, other, strict=True):
             assert len(sequences[0]) == len(sequences[1]) == length
             assert same_bits(*sequences)

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model, over_reals
-from straightline.reference import run
+from sessions import by_reference
 from tables import table
 
 FORMULA = "g (bool[n] p, bool[n] q) => (bool[n] y) {{ {} }}"
@@ -29,7 +29,7 @@ FORMULAS = [
 @pytest.mark.parametrize(("one", "other"), itertools.combinations(FORMULAS, 2))
 def test_formulas_are_equal_if_their_truth_tables_are(one, other):
     feeds = {"p": np.array([0, 0, 1, 1], bool), "q": np.array([0, 1, 0, 1], bool)}
-    (a,), (b,) = (run(model(FORMULA.format(text)), feeds) for text in (one, other))
+    (a,), (b,) = (by_reference(model(FORMULA.format(text)), feeds) for text in (one, other))
     claim = assert_proved if np.array_equal(a, b) else assert_open
     claim(FORMULA.format(one), FORMULA.format(other))
 
@@ -92,7 +92,7 @@ def test_factors_and_summands_by_one_condition_are_a_choice_over_the_reals():
     by_if = """s2 = If (even) <then_branch = t () => (float[3] a) { a = Add (s, e) },
                           else_branch = f () => (float[3] k) { k = Mul (half, s) }>"""
     before = model(branches.format(by_if))
-    assert over_reals(before, model(branches.format(BY_WHERE)))
+    assert over_reals(before, branches.format(BY_WHERE))
     for old, new in [
         ("(even, unit, half)", "(even, half, unit)"),
         ("(even, e, none)", "(even, none, e)"),

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import straightline as sl
 from proofs import assert_open, assert_proved, model, over_reals
+from sessions import by_reference
 from straightline import reference
 
 LOOP = """g (float[T, 2] x, float limit) => (RESULT) <int64 zero = {0}, int64 one = {1},
@@ -134,7 +135,7 @@ def check(before, after, is_equal):
     (assert_proved if is_equal else assert_open)(before, after)
     results = [
         [
-            reference.run(model(each), {"x": X, "limit": np.float32(limit)})[0]
+            by_reference(model(each), {"x": X, "limit": np.float32(limit)})[0]
             for limit in (0.75, 1, 2, 9)
         ]
         for each in (before, after)

@@ -3,7 +3,7 @@ import onnx
 import pytest
 from harness import as_model
 from proofs import is_proved, over_reals
-from straightline.reference import run
+from sessions import by_reference
 from straightline.verification.proof import prove
 from straightline.verification.proof.equality.fold_forms import JOINS
 from tables import table
@@ -65,7 +65,7 @@ def test_a_last_state_is_a_reduction(name, t):
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
         feeds = {"x": rows, "h": numbers[1]}
-        for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+        for mine, its in zip(by_reference(one, feeds), by_reference(other, feeds), strict=True):
             np.testing.assert_array_equal(mine, its)
 
 
@@ -107,7 +107,7 @@ def test_sums_are_elements_of_a_cumsum(name, case, t):
     assert over_reals(other, one)
     numbers = np.array([[1, -2, 3], [4, 5, -6]], t.replace("float", "float32"))
     feeds = {"x": numbers, "h": numbers[1]}
-    for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+    for mine, its in zip(by_reference(one, feeds), by_reference(other, feeds), strict=True):
         np.testing.assert_array_equal(mine, its)
 
 
@@ -198,7 +198,7 @@ def test_conditional_additions(name, op, t):
     numbers = np.array([[1, -2, 3], [-4, -5, -6]], t.replace("float", "float32"))
     for rows in (numbers, numbers[:1], numbers[:0]):
         feeds = {"x": rows, "h": numbers[1]}
-        for mine, its in zip(run(one, feeds), run(other, feeds), strict=True):
+        for mine, its in zip(by_reference(one, feeds), by_reference(other, feeds), strict=True):
             np.testing.assert_array_equal(mine, its)
 
 
@@ -278,7 +278,7 @@ def test_a_register_of_the_last_rows(update, start, joined):
         draw = np.random.default_rng(count).normal
         feeds = {"x": draw(size=(count, 2)), "f": draw(size=(3, 2))}
         feeds = {name: array.astype("float32") for name, array in feeds.items()}
-        np.testing.assert_array_equal(run(loop, feeds)[0], run(rows, feeds)[0])
+        np.testing.assert_array_equal(by_reference(loop, feeds)[0], by_reference(rows, feeds)[0])
 
 
 def test_the_exponential_of_a_state_is_a_sum():

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from proofs import model, over_reals
-from straightline import reference
+from sessions import by_reference
 from tables import table
 
 HEAD = """g (float[n,4] x, bool[n] m) => (%s) <int64 zero = {0}, int64 one = {1}, int64[1] z = {0},
@@ -141,7 +141,7 @@ def assert_alike(pair):
     for rows in (0, 1, 2, 5):
         rng = np.random.default_rng(rows)
         feeds = {"x": rng.normal(size=(rows, 4)).astype(np.float32), "m": rng.normal(size=rows) > 0}
-        (one,), (other,) = (reference.run(each, feeds) for each in pair)
+        (one,), (other,) = (by_reference(each, feeds) for each in pair)
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 

@@ -1,6 +1,6 @@
 import numpy as np
 from proofs import assert_open, assert_proved, model
-from straightline import reference
+from sessions import by_reference
 from tables import table
 
 ROWS = """g (float[4, 2] x, int64[4] k) => (float[4, 2] y) <int64 n = {4}, bool yes = {1}> {
@@ -34,7 +34,7 @@ def test_rows_of_their_own_lengths(name, limits, mask, is_equal):
     (assert_proved if is_equal else assert_open)(ROWS, after)
     x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(4, 2)
     feeds = {"x": x, "k": np.array([3, 0, -2, 1])}
-    one, other = (reference.run(model(text), feeds)[0] for text in (ROWS, after))
+    one, other = (by_reference(model(text), feeds)[0] for text in (ROWS, after))
     assert np.array_equal(one, other) is is_equal
 
 

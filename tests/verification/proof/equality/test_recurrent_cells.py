@@ -3,10 +3,10 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-import straightline as sl
 from cells import Spelling
 from harness import as_model, run_in_onnxruntime
 from proofs import is_proved, over_reals
+from sessions import by_reference
 from straightline import rewrite
 from straightline.verification.proof import prove
 from tables import table
@@ -278,7 +278,7 @@ def test_an_operator_has_a_step_by_assumption(op_type, direction):
         assert proof.proved and assumption not in proof.assumptions
         assert not over_reals(*pair, brief=True)
     feeds = {n: np.ones([0 if d == "n" else d for d in s], "f") for n, s in layer.shapes.items()}
-    one, other = (sl.reference.run(m, feeds) for m in (layer.operator(), layer.equations()))
+    one, other = (by_reference(m, feeds) for m in (layer.operator(), layer.equations()))
     assert all(map(np.array_equal, one, other))
 
 

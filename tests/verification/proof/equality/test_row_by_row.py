@@ -1,6 +1,6 @@
 import numpy as np
 from proofs import assert_open, assert_proved, model
-from straightline.reference import run
+from sessions import by_reference
 from tables import table
 
 TEXT = "g (float[n, 4, m] x, float[n, 4, m] w) => (float[n, m, 4] y) {{ {} }}"
@@ -25,7 +25,7 @@ def test_movement_passes_operators(name, case):
         f"{op} of some rows gives the same bits as of all rows" for op in ("Exp", "Softmax")
     }
     feeds = {k: np.random.default_rng(0).normal(size=(2, 4, 3)).astype(np.float32) for k in "xw"}
-    (a,), (b,) = (run(model(text), feeds) for text in (one, other))
+    (a,), (b,) = (by_reference(model(text), feeds) for text in (one, other))
     np.testing.assert_array_equal(a, b)
 
 

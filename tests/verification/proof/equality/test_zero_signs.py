@@ -2,8 +2,8 @@ import numpy as np
 import onnx
 import pytest
 import zeros
+from sessions import by_reference
 from straightline import prove
-from straightline.reference import run
 from straightline.verification.proof.equality.zero_signs import _COMPARISONS, _FORGETFUL
 
 SIGNATURE = "(float[n, 3] x, float[n, 3] z) => (float[n, 3] y)"
@@ -90,7 +90,7 @@ def test_signs_of_zeros_are_alike(name, backwards):
     proof = prove(before, after, equality="values", search=False)
     assert proof and proof.equality in ("values", "bits"), proof
     feeds = {"x": ZEROS, "z": ZEROS[::-1].copy()}
-    (one,), (other,) = (run(m, feeds) for m in (before, after))
+    (one,), (other,) = (by_reference(m, feeds) for m in (before, after))
     np.testing.assert_array_equal(one, other)
 
 

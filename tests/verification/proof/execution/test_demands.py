@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
-from sessions import open_session
+from sessions import by_reference, open_session
 from straightline import Error
-from straightline.reference import run
 from tables import table
 
 GIVEN = """g (float[N, 4, T, 6] x, float[U, T] u) => (float[A, B, C] y)
@@ -128,6 +127,6 @@ def test_attention_without_keys_fails_everywhere(opset):
         q, k = np.ones((batch, 2, 4, 4), np.float32), np.ones((batch, 2, 0, 4), np.float32)
         feeds = {"q": q, "k": k, "v": k, "t": np.array(True)}
         with pytest.raises(Error):
-            run(model(text, opset), feeds)
+            by_reference(model(text, opset), feeds)
         with pytest.raises(Exception, match="must be greater than 0"):
             open_session(model(text, opset)).run(None, feeds)

@@ -2,7 +2,7 @@ import onnx
 import proof_mutants
 import pytest
 from proofs import assert_open, assert_proved
-from straightline import reference
+from sessions import by_reference
 from straightline.verification.proof.execution.compile_graph import Compiler
 from straightline.verification.proof.execution.inputs import input_terms
 from straightline.verification.proof.execution.symbolic_execution import (
@@ -26,7 +26,7 @@ def test_terms_are_worth_what_the_reference_gives(number):
                     got = evaluated(model, feeds)
                 except OpenError:
                     continue
-                expected = reference.run(model, dict(feeds))
+                expected = by_reference(model, dict(feeds))
                 assert proof_mutants.bits(got) == proof_mutants.bits(expected), origin.name
                 checked += 1
     assert checked >= 8

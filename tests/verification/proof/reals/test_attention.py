@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from proofs import over_reals
 from raising import text
+from sessions import by_reference
 from straightline import ir, prove
-from straightline.reference import run
 from tables import table
 
 HEADS = "(float[2, 6, 4, 8] q, float[2, 6, 5, 8] k, float[2, 6, 5, 8] v, float[4, 5] m)"
@@ -54,7 +54,7 @@ def test_longer_forms(signature, longer, shorter):
         value.name: random.standard_normal(value.shape).astype(np.float32)
         for value in before.graph.inputs
     }
-    one, other = (run(model, feeds)[0] for model in (before, after))
+    one, other = (by_reference(model, feeds)[0] for model in (before, after))
     np.testing.assert_allclose(one, other, 1e-5, 1e-5)
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import onnx
 import pytest
 from proofs import over_reals
+from sessions import by_reference
 from straightline import prove
-from straightline.reference import run
 from tables import table
 
 CUBE = "(float[n, 4, 8] x, float[8] s, float[8] b) => (float[n, 4, 8] y)"
@@ -145,7 +145,7 @@ def test_longer_forms_are_equal_over_the_reals(before, after):
         .astype(np.float32)
         for info in before.graph.input
     }  # fmt: skip
-    (one,), (other,) = (run(m, feeds) for m in (before, after))
+    (one,), (other,) = (by_reference(m, feeds) for m in (before, after))
     np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import proofs
 import pytest
 from proofs import model
-from straightline import reference
+from sessions import by_reference
 from tables import table
 
 TEXT = """g (float[n,4] x, float[n,4] y, bool[n,1] c, bool[n,4] d) => (float[n,4] z)
@@ -18,7 +18,7 @@ def runs(*bodies):
     rng = np.random.default_rng(0)
     feeds = {name: rng.integers(-2, 3, size=(5, 4)).astype(np.float32) for name in "xy"}
     feeds |= {"c": rng.normal(size=(5, 1)) > 0, "d": rng.normal(size=(5, 4)) > 0}
-    return [reference.run(model(TEXT.format(nodes)), feeds)[0] for nodes in bodies]
+    return [by_reference(model(TEXT.format(nodes)), feeds)[0] for nodes in bodies]
 
 
 MASKED = "f = Cast <to = 1> (c) z = Mul (x, f)"

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import by_reference
 from straightline.facts.polynomial import Dimension
-from straightline.reference import run
 from straightline.verification.proof.simplify.leading_axes import ones_in_front
 from straightline.verification.proof.terms.axis_maps import broadcast
 
@@ -47,7 +47,7 @@ def test_runs_agree(sizes, row, whole, other):
     shapes = {"x": (5, 2, 3), "w": (2, 3), "v": (3,), "m": (3, 4)}
     feeds = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     texts = [ROWS % (sizes, row), whole, other]
-    one, same, another = (run(model(TEXT % (sizes, nodes)), feeds)[0] for nodes in texts)
+    one, same, another = (by_reference(model(TEXT % (sizes, nodes)), feeds)[0] for nodes in texts)
     np.testing.assert_allclose(one, same, rtol=1e-5)
     assert not np.allclose(one, another)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
-from straightline.reference import run
+from sessions import by_reference
 from tables import table
 
 IMAGE = "g (float[2, 8, 4, 6] x) => (float[] y) {{ {} }}"
@@ -21,7 +21,7 @@ def test_blocks_are_moved_as_specified(node):
     one, other = IMAGE.format(f"y = {node}"), IMAGE.format(moves)
     assert_proved(one, other)
     x = np.arange(384, dtype=np.float32).reshape(2, 8, 4, 6)
-    (a,), (b,) = (run(model(text), {"x": x}) for text in (one, other))
+    (a,), (b,) = (by_reference(model(text), {"x": x}) for text in (one, other))
     np.testing.assert_array_equal(a, b)
     turned = [perm[0], perm[2], perm[1], *perm[3:]]
     if parts[perm[1]] == parts[perm[2]]:

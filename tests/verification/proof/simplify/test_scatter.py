@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from proofs import assert_open, assert_proved, model
+from sessions import by_reference
 from straightline.reference import run
 
 ROWS = """g (float[3, 2] x, float[3, 2] u) => (float[3, 2] y)
@@ -75,5 +76,5 @@ def test_rows_at_known_places_are_pieces(places, first, is_equal):
     pair = [few.replace("PLACES", places).replace("NODES", nodes) for nodes in (scatter, pieces)]
     (assert_proved if is_equal else assert_open)(*pair)
     x, u = (np.arange(n, dtype=np.float32).reshape(-1, 2) for n in (10, 4))
-    one, other = (run(model(text), {"x": x, "u": -u})[0] for text in pair)
+    one, other = (by_reference(model(text), {"x": x, "u": -u})[0] for text in pair)
     assert np.array_equal(one, other) is is_equal
