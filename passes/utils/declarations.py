@@ -257,12 +257,19 @@ def declare_slices(model: Model, facts: Callable[[], Callable[[Value], Fact]]) -
         return False
     graphs = [graph for graph in model.graphs() if isinstance(graph.root, Model)]
     nodes = [node for graph in graphs for node in graph.nodes_of("Slice")]
-    values = [node.output() for node in nodes if node.output().info is None]
+    values = [node.output() for node in nodes if not _names_sizes(node.output())]
     if not values:
         return False
     names, fact_of = _Names(model), facts()
     outputs = {value for graph in graphs for value in graph.outputs}
-    return any(_declare(v, fact_of(v), names) for v in values if v not in outputs)
+    changed = [_declare(v, fact_of(v), names) for v in values if v not in outputs]
+    return any(changed)
+
+
+def _names_sizes(value: Value) -> bool:
+    """Test for a declaration in which each size has a number or a name."""
+    dims = () if value.info is None else value.info.type.tensor_type.shape.dim
+    return value.info is not None and all(dim.WhichOneof("value") for dim in dims)
 
 
 def _declare(value: Value, fact: Fact, names: "_Names") -> bool:
@@ -275,7 +282,8 @@ def _declare(value: Value, fact: Fact, names: "_Names") -> bool:
         for dim in fact.shape
     ]
     value.type = onnx.helper.make_tensor_type_proto(fact.elem_type, sizes)
-    graph.value_infos.append(value)
+    if value not in graph.value_infos:
+        graph.value_infos.append(value)
     return True
 
 

@@ -288,3 +288,22 @@ def test_other_opsets_and_static_sizes_need_none():
 def test_a_name_that_is_taken_is_left_alone():
     model = sl.convert_version(parser.parse_model(MODEL.replace("[q,", "[sliced_1,")), 10)
     assert declared(model) == {"t": ["sliced_2", 1]}
+
+
+def test_a_declaration_without_a_name_gets_one():
+    """Two Slices of different lengths shared memory, and the run failed."""
+    text = """<ir_version: 5, opset_import: ["" : 10]>
+    g (float[N, 3] x, float[3] s0) => (float[3] last, float[T, 3] every)
+            <float low = {-1}, float high = {1}> {
+        last, every = Scan <num_scan_inputs = 1, body = b (float[3] s, float[3] e)
+            => (float[3] t, float[3] r) {
+            a = Add (s, e) c = Max (a, low) t = Min (c, high) r = Identity (t) }> (s0, x) }"""
+    old = parser.parse_model(text)
+    model = sl.transform(old, "accelerate", verify=False).model
+    assert "Scan" not in [node.op_type for node in model.graph.node]
+    for length in (1, 2, 7):
+        x = np.random.default_rng(length).normal(size=(length, 3)).astype(np.float32)
+        feeds = {"x": x, "s0": np.array([0.5, -3, 0], np.float32)}
+        expected = outputs(old, feeds)
+        for one, other in zip(outputs(model, feeds), expected, strict=True):
+            np.testing.assert_allclose(one, other, 1e-5, 1e-5)
