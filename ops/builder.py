@@ -25,6 +25,8 @@ from .schema_queries import (
     takes_all,
 )
 
+_CHOICES = {"Max": "Greater", "Min": "Less"}
+"""The comparison by which an operator chooses; it takes integers from opset 12 on."""
 _STEPS = 10
 """The first opset whose Slice has steps."""
 _T = onnx.TensorProto
@@ -255,6 +257,10 @@ class Builder:
         self, op: Operator, inputs: Sequence[Value | None], labels: Sequence[str], name: str = ""
     ) -> list[Value]:
         """Outputs of a new node, one for each label, or their values where it folds."""
+        if op.op_type in _CHOICES and self.opset < MIN_OF_INTEGERS:
+            types = [value and self._types.of(value) for value in inputs]
+            if not INTEGER_BITS.keys().isdisjoint(types):
+                return [self._chosen(op.op_type, inputs, labels[0])]
         if op.op_type == "Slice" and self.opset < _STEPS:
             inputs = self._with_bounds(inputs, labels[0])
         op, inputs = self._in_opset(op, inputs)
@@ -282,6 +288,14 @@ class Builder:
                 folded = zip(labels, tensors, strict=True)
                 return [self.graph.add_initializer(label, tensor) for label, tensor in folded]
         return [node.output(index) for index in range(len(labels))]
+
+    def _chosen(self, kind: str, operands: Sequence[Value | None], label: str) -> Value:
+        """The greatest or the least of integers, by comparisons."""
+        result, *others = [value for value in operands if value is not None]
+        for value in others:
+            test = self.add(_CHOICES[kind], [result, value], f"{label}_test")
+            result = self._where(test, result, value, label)
+        return result
 
     def _with_bounds(self, inputs: Sequence[Value | None], label: str) -> Sequence[Value | None]:
         """The operands of a Slice of constant bounds; others are cut before it."""
@@ -502,11 +516,6 @@ class Builder:
 
     def clamp(self, value: Value, least: Value, most: Value, label: str) -> Value:
         """A value between two others, of which the upper one counts where they cross."""
-        if self.opset < MIN_OF_INTEGERS:
-            value = self.add(
-                "Where", [self.add("Less", [value, least], label), least, value], label
-            )
-            return self.add("Where", [self.add("Less", [most, value], label), most, value], label)
         return self.add("Min", [self.add("Max", [value, least], label), most], label)
 
     def reverse(self, value: Value, label: str) -> Value:

@@ -350,8 +350,7 @@ def window(
         read; and which elements there are.
     """
     emit = batch.emit
-    is_old = end is not None and emit.opset < MIN_OF_INTEGERS
-    if is_old or batch.require(0).fact.elem_type not in (*IEEE_FLOATS, onnx.TensorProto.BOOL):
+    if batch.require(0).fact.elem_type not in (*IEEE_FLOATS, onnx.TensorProto.BOOL):
         raise Unbatchable(PAST_THE_END)
     size = emit.size(data, axis, batch.label("_size"))
     limit = size
@@ -368,11 +367,7 @@ def window(
         padded_data = data if end is None else None  # absent elements are not all there
         spare = size
     read = batch.label("_places")
-    # Min takes integers from opset 12 on.
-    if emit.opset >= MIN_OF_INTEGERS:
-        places = emit.add("Min", [places, spare], read)
-    else:
-        places = emit.add("Where", [present, places, spare], read)
+    places = emit.add("Min", [places, spare], read)
     how = Partial(axis - batch.rank(0), len(steps), present, occupied, data=padded_data)
     return data, places, how
 

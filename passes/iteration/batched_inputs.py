@@ -163,12 +163,7 @@ class Feeding(Iterations):
         return self.emit.add("Reshape", [own.value, self.integers(1)], "vector")
 
     def _at_least_none(self, number: Value) -> Value:
-        zero = self.integers(0)
-        if self.emit.opset >= MIN_OF_INTEGERS:
-            return self.emit.add("Max", [number, zero], "iterations")
-        return self.emit.add(
-            "Where", [self.emit.add("Less", [number, zero], "none"), zero, number], "iterations"
-        )
+        return self.emit.add("Max", [number, self.integers(0)], "iterations")
 
     def _length(self, scanned: tuple[ScanInput, ...]) -> Value:
         first = scanned[0]

@@ -19,7 +19,6 @@ import numpy as np
 import onnx
 
 from ...facts.fact import Fact
-from ...facts.types import INTEGER_BITS
 from ...ir import Node, Operator, Value
 from ...ir.copying import empty_header
 from ...ops.builder import Builder
@@ -71,21 +70,15 @@ class OneOperator:
     """The associative operation of an operator on rows of one value.
 
     Attributes:
-        compares: true for the Max or Min of integers by a comparison, before opset 12.
     """
 
     op: Operator
-    compares: bool = False
 
     def __call__(
         self, emit: Builder, early: Sequence[Value], late: Sequence[Value], distance: Value
     ) -> list[Value]:
         """Join earlier rows with later ones."""
-        rows = [*early, *late]
-        if not self.compares:
-            return [emit.apply(self.op, rows, "joined")]
-        compare = "Greater" if self.op.op_type == "Max" else "Less"
-        return [emit.add("Where", [emit.add(compare, rows, "earlier"), *rows], "joined")]
+        return [emit.apply(self.op, [*early, *late], "joined")]
 
     def neutral(self, emit: Builder, rows: Value, fact: Fact) -> Value | None:
         """Emit as many rows that change none; the rows themselves if the operator is idempotent."""
@@ -145,9 +138,6 @@ def parallel_prefix(
         kind = monoid.op.op_type
         if kind in _COUNTED:
             return [by_count(emit, kind, rows[0], axis)]
-    if isinstance(monoid, OneOperator) and emit.opset < MIN_OF_INTEGERS:
-        compares = monoid.op.op_type in ("Max", "Min") and facts[0].elem_type in INTEGER_BITS
-        monoid = OneOperator(monoid.op, compares)
     if most is None and not straight and emit.opset >= OLDEST_OPSET:  # Slices of run-time bounds
         return _by_loop(emit, monoid, rows, facts, first, reach, axis)
     repeats = isinstance(monoid, OneOperator) and monoid.op.op_type in _IDEMPOTENT

@@ -111,6 +111,18 @@ def test_equal_axes_are_one_constant():
     assert len(model.graph.initializers) == 1
 
 
+@pytest.mark.parametrize("opset", [9, 11, 12, 17])
+def test_extremes_of_integers_in_each_opset(opset):
+    """Comparisons make them before opset 12."""
+    model, _ = empty_model(opset, constant=True)
+    emit = Builder(model.graph)
+    parts = [emit.constant(np.array(each), "k") for each in ([1, 5, 3], [4, 2, 3], [0, 9, 1])]
+    largest, least = (emit.add(kind, parts, kind) for kind in ("Max", "Min"))
+    clamped = emit.clamp(parts[0], parts[2], parts[1], "clamped")
+    expected = [[4, 9, 3], [0, 2, 1], [1, 2, 3]]
+    assert [each.tolist() for each in run(model, [largest, least, clamped])] == expected
+
+
 def test_a_shared_node_is_emitted_once():
     model, x = empty_model()
     emitter = Builder(model.graph)

@@ -27,7 +27,6 @@ from ....facts.polynomial import Dimension
 from ....ir import Node, Value
 from ....ops.batching import Operand
 from ....ops.builder import Builder
-from ....ops.schema_queries import MIN_OF_INTEGERS
 from ..weights import Unfit
 from .extents import hull
 from .intervals import Interval, Intervals
@@ -63,8 +62,6 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
         raise Unfit(f"{_NO_TABLE}: {reason}") from reason
     count = _count(ranges) + keeps
     table = Fact(_TYPES.INT32, (*shape, Dimension.constant(count)))
-    if misses and recurrence.emit.opset < MIN_OF_INTEGERS:
-        raise Unfit("a place may be outside of what it reads")
     if not is_small(table) or count * len(recurrence.nodes) > _MOST_NODES:
         raise Unfit("its few values need tables that are too large for steps")
     recurrence.require_room(table)
@@ -83,7 +80,7 @@ def _look_up(recurrence: Recurrence) -> Replacement:
     if row is None or not same or node.op.references or len(fact.shape or ()) != 1:
         raise Unfit(_NO_TABLE)
     size = fact.dims[0].value
-    if not size or not is_small(fact) or emit.opset < MIN_OF_INTEGERS:
+    if not size or not is_small(fact):
         raise Unfit("its rows are too large for steps, or of no fixed size")
     recurrence.require_room(fact)
     places = emit.constant(np.arange(size, dtype=np.int64), "places")

@@ -236,7 +236,7 @@ class StepReader(Coefficients):
         Raises:
             Unfit: another operation.
         """
-        if not takes(kind, 0, self._type, self._emit.opset):
+        if kind not in OPPOSITE and not takes(kind, 0, self._type, self._emit.opset):
             raise Unfit(f"{kind} has no such element type at opset {self._emit.opset}")
         if one.is_constant and other.is_constant:
             return self._constant(self._combine(kind, one.fresh, other.fresh))

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from harness import op_types, run_passes
+from harness import as_model, op_types, run_in_onnxruntime, run_passes
 from recurred import LENGTHS, assert_same, loop, numbers, raised, reason
+from straightline import reference
 from straightline.passes import RaiseRecurrences
 from tables import table
 
@@ -376,3 +377,29 @@ def test_any_composition_of_the_rows(seed):
         model = raised(text, kept=["Scan"])
         for length in (0, 1, 7, 37):
             assert_same(text, model, numbers(length), s0=numbers(1)[0])
+
+
+@pytest.mark.parametrize("opset", [9, 10, 11])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "k = Greater (e, s) s2 = Where (k, e, s)",
+        "a = Add (s, one) k = Less (a, five) b = Where (k, a, five) d = Less (e, nil)"
+        " s2 = Where (d, nil, b)",
+    ],
+)
+def test_extremes_of_integers_before_max_takes_them(opset, body):
+    """Comparisons choose: Max and Min take integers from opset 12 on."""
+    text = f"""<ir_version: 4, opset_import: ["" : {opset}]>
+    g (int64[N, 3] x, int64[3] s0) => (int64[3] last, int64[T, 3] every)
+            <int64 one = {{1}}, int64 five = {{5}}, int64 nil = {{0}}> {{
+        last, every = Scan <num_scan_inputs = 1, body = b (int64[3] s, int64[3] e)
+            => (int64[3] s2, int64[3] r) {{ {body} r = Identity (s2) }}> (s0, x) }}"""
+    model = run_passes(text, RaiseRecurrences(straight=False)).model
+    assert not {"Max", "Min", "Scan"} & set(op_types(model))
+    for length in (1, 2, 7, 40):
+        x = np.random.default_rng(length).integers(-9, 9, (length, 3))
+        feeds = {"x": x, "s0": np.array([3, -9, 1 << 40])}
+        for run in (reference.run, run_in_onnxruntime):
+            for one, other in zip(run(model, feeds), run(as_model(text), feeds), strict=True):
+                np.testing.assert_array_equal(one, other)
