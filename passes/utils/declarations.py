@@ -61,6 +61,7 @@ class CorrectDeclarations(Pass):
                 value.type = type_
                 changed = True
         for graph in model.graphs():
+            changed |= _complete_inputs(graph, inference)
             changed |= self._correct_outputs(graph, inference, context)
         return changed
 
@@ -68,7 +69,7 @@ class CorrectDeclarations(Pass):
         self, graph: Graph, inference: ShapeInference, context: PassContext
     ) -> bool:
         infos = list(graph.output_infos)
-        of_scan = graph.holder is not None and graph.holder.is_op("Scan")
+        of_scan = graph.holder is not None and graph.holder.is_op("Scan", "SequenceMap")
         for slot, (value, info) in enumerate(zip(graph.outputs, infos, strict=True)):
             if of_scan and (type_ := _ranked(info.type, inference.fact(value))) is not None:
                 infos[slot] = onnx.helper.make_value_info(info.name, type_)
@@ -95,8 +96,21 @@ class CorrectDeclarations(Pass):
         return changed
 
 
+def _complete_inputs(graph: Graph, inference: ShapeInference) -> bool:
+    """Declare the types of a SequenceMap's body, which a function leaves out: onnxruntime requires
+    them in a graph."""
+    if graph.holder is None or not graph.holder.is_op("SequenceMap"):
+        return False
+    changed = False
+    for value in graph.inputs:
+        type_ = None if value.type else inference.fact(value).type_proto(private=False)
+        if type_ is not None:
+            value.type, changed = type_, True
+    return changed
+
+
 def _ranked(declared: onnx.TypeProto, fact: Fact) -> onnx.TypeProto | None:
-    """A type with the rank that an output of a Scan's body lacks; None if it has one.
+    """A type with the rank that an output of a body lacks; None if it has one.
 
     onnxruntime 1.32 refuses a Scan whose body has an output of unknown rank, and infers less of
     some nodes that passes write than of those before.

@@ -2,7 +2,7 @@ import numpy as np
 import onnx
 import pytest
 import straightline as sl
-from harness import assert_equal_outputs
+from harness import as_model, assert_equal_outputs, run_in_onnxruntime
 from onnx import parser
 from sessions import outputs
 from straightline import ir
@@ -307,3 +307,15 @@ def test_a_declaration_without_a_name_gets_one():
         expected = outputs(old, feeds)
         for one, other in zip(outputs(model, feeds), expected, strict=True):
             np.testing.assert_allclose(one, other, 1e-5, 1e-5)
+
+
+def test_an_inlined_body_of_a_map_has_types():
+    """onnxruntime requires them in a graph, unlike in a function."""
+    model = as_model("""<ir_version: 8, opset_import: ["" : 17, "d" : 1]>
+        g (seq(float[N]) s) => (float[K] y) { t = d.f (s) y = ConcatFromSequence <axis = 0> (t) }
+        <domain: "d", opset_import: ["" : 17]> f (s) => (t) {
+            t = SequenceMap <body = b (e) => (o) { o = Neg (e) }> (s) }""")
+    after = sl.transform(model, passes="inline-functions{always=true}").model
+    assert not after.functions
+    feeds = {"s": [np.ones(2, np.float32)] * 2}
+    np.testing.assert_array_equal(run_in_onnxruntime(after, feeds)[0], -np.ones(4))
