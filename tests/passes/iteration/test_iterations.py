@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from harness import as_model
 from loops import op_types
 from straightline import ir, reference
@@ -22,11 +21,8 @@ def iterations_of(counts):
     return Iterations(read(model.graph.nodes()[-1]), ShapeInference(model))
 
 
-@pytest.mark.parametrize(
-    ("counts", "most", "exact"),
-    [("three, yes", "3", "3"), ("rows, yes", "N", "N"), ("rows, go", "N", None),
-     ("n, yes", None, None)],
-)  # fmt: skip
+@table(("three, yes", "3", "3"), ("rows, yes", "N", "N"), ("rows, go", "N", None),
+     ("n, yes", None, None))  # fmt: skip
 def test_the_trip_count(counts, most, exact):
     iterations = iterations_of(counts)
     exact_dim = iterations.iteration_dimension

@@ -6,6 +6,7 @@ from harness import run_passes
 from sessions import by_reference, outputs
 from straightline.passes import CopyOutputs
 from straightline.verification.runs.body_outputs import with_copies
+from tables import table
 
 X = np.array([1, 2, 3], np.float32)
 FEEDS = {"x": X, "s": np.array(5, np.float32), "n": np.array(3)}
@@ -57,14 +58,11 @@ def test_onnxruntime_returns_what_is_specified(nodes, copies, opset):
 
 
 @pytest.mark.parametrize("place", range(2))
-@pytest.mark.parametrize(
-    ("branch", "copies"),
-    [
-        ("(float v, float v) { v = Tanh (s) }", 1),
-        ("(float k, float k) <float k = {3.0}> {}", 1),
-        ("(float v, float v) <float r = {3.0}> { v = Add (r, s) }", 1),
-        ("(float k, float v) <float k = {3.0}> { v = Tanh (s) }", 0),
-    ],
+@table(
+    ("(float v, float v) { v = Tanh (s) }", 1),
+    ("(float k, float k) <float k = {3.0}> {}", 1),
+    ("(float v, float v) <float r = {3.0}> { v = Add (r, s) }", 1),
+    ("(float k, float v) <float k = {3.0}> { v = Tanh (s) }", 0),
 )
 def test_branches_return_a_value_once(branch, copies, place):
     branches = [branch, "(float p, float q) { p = Exp (s) q = Abs (s) }"]

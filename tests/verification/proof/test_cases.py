@@ -6,6 +6,7 @@ from straightline.verification.proof import prove
 from straightline.verification.proof.cases import cases_by_sizes, size_without_iteration, with_sizes
 from straightline.verification.proof.terms.budget import Budget, OpenError
 from straightline.verification.proof.terms.term_manager import Terms
+from tables import table
 
 N, M = Dimension.symbol("N"), Dimension.symbol("M")
 
@@ -43,14 +44,12 @@ def rows(start, count="shape"):
     return f"q = Slice (p, {start}, most) r = Slice (q, first, {count}) y = Shape (r)"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "options", "known"),
-    [(READ, {}, True),
+@table((READ, {}, True),
      (READ.replace("(p, i)", "(p, j)").replace("e =", "j = Add (i, one) e ="), {}, True),
      (GUARDED, {}, False), (READ, {"on": "d = Less (t, none)"}, False),
      (READ, {"count": "m"}, False), (NESTED, {"count": "m"}, False),
-     (NESTED, {"count": "one"}, True), (READ.replace("Add (t, e)", "Cos (t)"), {}, False)],
-)  # fmt: skip
+     (NESTED, {"count": "one"}, True),
+     (READ.replace("Add (t, e)", "Cos (t)"), {}, False))  # fmt: skip
 def test_positions_in_a_loop_bound_its_iterations(nodes, options, known):
     """All n rows of p [5] are read, so n is at most 5, unless some of them may not be read."""
     before, after = (

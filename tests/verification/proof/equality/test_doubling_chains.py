@@ -29,8 +29,7 @@ def test_the_result_of_the_pass_is_proved(kind, t, passes):
     types = op_types(after)
     is_counted = t == "bool"
     assert "Scan" not in types and ("Loop" in types) == (passes is not None and not is_counted)
-    proof = prove(before, after, equality="reals" if t in ("float", "double") else "bits")
-    assert proof.proved, proof.reason
+    assert is_proved(before, after, equality="reals" if t in ("float", "double") else "bits")
 
 
 def test_an_axis_is_taken_to_have_less_than_two_to_the_31st_rows():

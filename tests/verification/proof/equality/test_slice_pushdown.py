@@ -6,7 +6,6 @@ import proof_mutants
 import pytest
 from proofs import assert_open, assert_proved, model, over_reals
 from straightline.facts.polynomial import Dimension
-from straightline.verification.proof import prove
 from straightline.verification.proof.equality.slice_pushdown import SlicePushdown
 from straightline.verification.proof.terms.budget import OpenError
 from straightline.verification.proof.terms.term import descendants
@@ -206,8 +205,7 @@ STATE_BY_STATE = """<ir_version: 8, opset_import: ["" : 18]>
 
 def test_the_row_before_states_after_each_iteration_is_the_state_before():
     one = onnx.parser.parse_model(ONLINE)
-    proof = prove(one, onnx.parser.parse_model(STATE_BY_STATE), equality="reals")
-    assert proof.proved, proof.reason
+    assert over_reals(one, onnx.parser.parse_model(STATE_BY_STATE))
 
 
 @table(
