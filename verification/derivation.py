@@ -22,6 +22,8 @@ _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
 _ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
+_FLOATS, _OF_INTEGERS = (1, 10, 11, 16), ("known-elements", "plus-zero-of-integers")
+"""Element types of floats, and rules that are about no floats."""
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
     *("constants-of-sum", "constants-of-product", "definition"),
@@ -158,14 +160,15 @@ def _needed(search: Search, executed: int) -> list[Step]:
 
 
 @functools.cache
-def _rules_of(first: int, last: int, operator: str) -> list[str]:
-    """Names of the rules for an operator that are about some notions, by their numbers."""
+def _rules_of(first: int, last: int, operator: str, elem_type: int = 0) -> list[str]:
+    """Names of the rules for an operator and a type that are about some notions, by numbers."""
     notions = NOTIONS[first : last + 1]
+    others = {_TOTAL, *(_OF_INTEGERS if elem_type in _FLOATS else ())}
     return [
         name
         for name, rule in RULES.items()
         if rule.notion in notions and (not rule.operators or operator in rule.operators)
-        if name != _TOTAL
+        if name not in others and (rule.notion != "reals" or elem_type not in _WHOLE)
     ]
 
 
@@ -470,7 +473,8 @@ class Search:
         first = tried + 1 if state == self._state(term, whole) else 0
         if first > level or self._is_over or term in self._vain or self._is_copy(term):
             return
-        for name in _rules_of(first, level, terms.nodes[term].head.name):
+        kind = terms.fact(term).elem_type
+        for name in _rules_of(first, level, terms.nodes[term].head.name, kind):
             self._make(name, term, whole=whole)
         self._tried[term, whole] = level, self._state(term, whole)
 
