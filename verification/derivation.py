@@ -161,7 +161,7 @@ def _needed(search: Search, executed: int) -> list[Step]:
 
 @functools.cache
 def _rules_of(first: int, last: int, operator: str, elem_type: int = 0) -> list[str]:
-    """Names of the rules for an operator and a type that are about some notions, by numbers."""
+    """Names of rules for an operator and an element type, by numbers of notions."""
     notions = NOTIONS[first : last + 1]
     others = {_TOTAL, *(_OF_INTEGERS if elem_type in _FLOATS else ())}
     return [
