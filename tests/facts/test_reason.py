@@ -69,12 +69,12 @@ def test_the_obstacle_of_the_most_capable_pass_is_the_one_sentence():
     text = """<ir_version: 8, opset_import: ["" : 18]>
         g (int64 n, uint32 s0) => (uint32 s) <bool go = {1}, uint32 a = {5}> {
             s = Loop (n, go, s0) <body = f (int64 i, bool c, uint32 p) => (bool d, uint32 q) {
-                d = Identity (c) h = BitShift <direction = "LEFT"> (p, a) q = BitwiseXor (h, p) }>
+                d = Identity (c) h = BitShift <direction = "LEFT"> (p, a) q = BitwiseAnd (h, p) }>
         }"""
     (left,) = sl.transform(as_model(text), verify=False).left
     assert len(left.sentence.parts) == 3
     assert str(left.brief.reason) == (
-        "it carries 'p', which no operator computes: BitShift 's/h' computes the next value;"
+        "it carries 'p', which no operator computes: BitwiseAnd 's/q' has no constant operand;"
         " decide it with --set n=... (values= in Python)"
     )
     final = Reason("is slower", "raised-form-slower")

@@ -49,11 +49,18 @@ class SharedFolders:
 
 
 def _folders(root: Path, places: Iterable[str]) -> list[tuple[Path, list[Path]]]:
-    """The files of tests in each folder below some places, those of most bytes first."""
+    """The files of tests in each folder below some places, those of most bytes first.
+
+    Folders below one with a `conftest.py` are part of it: pytest lets the fixtures there count for
+    one collection.
+    """
     folders: dict[Path, list[Path]] = {}
     for place in places:
         for file in sorted((root / place).rglob("test_*.py")):
-            folders.setdefault(file.parent.relative_to(root), []).append(file)
+            around = [folder for folder in file.parents if root / place in folder.parents]
+            outermost = [folder for folder in around if (folder / "conftest.py").exists()]
+            folder = [file.parent, *outermost][-1]
+            folders.setdefault(folder.relative_to(root), []).append(file)
 
     def size(pair: tuple[Path, list[Path]]) -> int:
         return sum(file.stat().st_size for file in pair[1])

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 from shared_folders import SharedFolders
@@ -36,3 +39,30 @@ def test_each_folder_is_collected_and_run_by_one_process(tmp_path):
     assert first == [(files[1], files[2]), (files[2], None)]
     assert second == [(files[0], None)]
     assert run.testscollected == 2
+
+
+def test_fixtures_of_a_folder_count_in_the_folders_below(tmp_path):
+    plugin = """from pathlib import Path
+from shared_folders import SharedFolders
+def pytest_configure(config):
+    config.pluginmanager.register(SharedFolders(Path("claims").absolute()))
+"""
+    fixture = "import pytest\n@pytest.fixture\ndef number():\n    return 1\n"
+    test = "def test_number(number):\n    assert number == 1\n"
+    contents = {"conftest.py": plugin, "tests/a/conftest.py": fixture}
+    contents |= {
+        "tests/a/test_1.py": f"{test}# first, since it is long\n",
+        "tests/a/b/test_2.py": test,
+    }
+    for name, text in contents.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "2 passed" in result.stdout, result.stdout

@@ -31,7 +31,6 @@ from .reductions import is_small, replace_rows
 _TYPES = onnx.TensorProto
 _WIDTHS: dict[int, int] = {_TYPES.BOOL: 1, _TYPES.UINT8: 8, _TYPES.UINT16: 16, _TYPES.UINT32: 32}
 _OTHER = "it is not an integer whose bits a matrix mixes"
-_MIXED = "no matrix mixes its bits"
 _OLDEST = 18
 """The first opset of BitwiseXor."""
 
@@ -134,12 +133,12 @@ class _Mixer:
             rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
             own, value = recurrence.fact(node.output()), node.output()
             if rule is None or own.shape != fact.shape or own.elem_type not in _WIDTHS:
-                raise Unfit(f"{_MIXED}: {node} computes the next value")
+                raise Unfit(f"{node} computes the next value")
             operands = [Tensor(array=self._array(node.operand(n))) for n in range(len(node.inputs))]
             self._live[value] = rule(self, node) & self._full[own.elem_type]
             results = folder.fold(node, operands)
             if results is None:
-                raise Unfit(f"{_MIXED}: {node} computes the next value")
+                raise Unfit(f"{node} computes the next value")
             self._arrays[value] = results[0].numpy()
 
     def matrix(self, value: Value) -> Array:
@@ -168,7 +167,7 @@ class _Mixer:
         numbers = [number_of(node.operand(place)) for place in range(2)]
         is_last = numbers[1] is not None
         if (number := numbers[is_last]) is None:
-            raise Unfit(f"{_MIXED}: {node} has no constant operand")
+            raise Unfit(f"{node} has no constant operand")
         return self._live[node.operand(not is_last)], int(number), is_last
 
     def scale(self, node: Node) -> int:
@@ -177,13 +176,13 @@ class _Mixer:
         if node.is_op("BitShift") and is_last:
             full = self._full[self._recurrence.fact(node.output()).elem_type]
             if number >= full.bit_length():  # undefined
-                raise Unfit(f"{_MIXED}: {node} shifts by as many bits as there are")
+                raise Unfit(f"{node} shifts by as many bits as there are")
             is_left = text_of(node.attribute("direction")) == "LEFT"
             return live << number if is_left else live >> number
         if node.is_op("Mul") and live == 1:
             return number
         if number.bit_count() != 1 or not is_last or node.is_op("BitShift"):
-            raise Unfit(f"{_MIXED}: {node} mixes sums")
+            raise Unfit(f"{node} mixes sums")
         if node.is_op("Mod"):
             return live & (number - 1)
         return live * number if node.is_op("Mul") else live // number
@@ -193,7 +192,7 @@ class _Mixer:
         one, other = (self._live[node.operand(place)] for place in range(2))
         own = ("BitwiseOr", "Or") if self._by_or else ("BitwiseXor", "Xor")
         if one & other and not node.is_op(*own):
-            raise Unfit(f"{_MIXED}: {node} joins bits at the same places")
+            raise Unfit(f"{node} joins bits at the same places")
         return one | other
 
     def mask(self, node: Node) -> int:
@@ -207,17 +206,17 @@ class _Mixer:
         if node.attribute("to") != _TYPES.BOOL:
             return live
         if live.bit_count() > 1:
-            raise Unfit(f"{_MIXED}: {node} reads more than one bit")
+            raise Unfit(f"{node} reads more than one bit")
         return 1
 
     def invert(self, node: Node) -> int:
         """The opposite of all bits, or a comparison of one bit with a number."""
         if self._by_or:
-            raise Unfit(f"{_MIXED}: {node} inverts bits that Or joins")
+            raise Unfit(f"{node} inverts bits that Or joins")
         if node.is_op("Equal", "Greater"):
             live, number, is_last = self._with_number(node)
             if live.bit_count() > 1 or (node.is_op("Greater") and (number or not is_last)):
-                raise Unfit(f"{_MIXED}: {node} reads more than one bit")
+                raise Unfit(f"{node} reads more than one bit")
         return -1
 
     def choose(self, node: Node) -> int:
@@ -225,7 +224,7 @@ class _Mixer:
         flag, one, other = (node.operand(place) for place in range(3))
         same = np.array_equal(self._changes(one), self._changes(other))
         if self._by_or or not same or (self._changes(flag).any() and not self._differ(one, other)):
-            raise Unfit(f"{_MIXED}: {node} selects by it")
+            raise Unfit(f"{node} selects by it")
         return self._live[one] | self._live[other]
 
     def _differ(self, *values: Value) -> bool:
