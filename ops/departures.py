@@ -24,6 +24,7 @@ from ..records import record
 from .operand_view import (
     Application,
     ArrayOperand,
+    Body,
     Operand,
     ValueOperand,
     count,
@@ -228,7 +229,26 @@ def counts_from_the_back(application: Application) -> bool:
 
 def copies_nothing(application: Application) -> bool:
     """Test for a construct with outputs of a body that are not copied."""
-    return any(uncopied_outputs(application.op_type, *sides) for sides in application.bodies)
+    return any(uncopied for uncopied, _ in departing_outputs(application))
+
+
+def extends_texts(application: Application) -> bool:
+    """Test for a construct with a state that StringConcat writes."""
+    return any(extended for _, extended in departing_outputs(application))
+
+
+def departing_outputs(application: Application) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Places of uncopied and of extended outputs, for each body."""
+    op_type = application.op_type
+    # Of a Loop and an If each iteration allocates the outputs anew.
+    scanned = application.attribute("num_scan_inputs", 0) if op_type == "Scan" else math.inf
+    return tuple(
+        (
+            tuple(uncopied_outputs(op_type, one.inputs, one.outputs)),
+            extended_texts(one, len(one.inputs) - scanned),
+        )
+        for one in application.bodies
+    )
 
 
 def uncopied_outputs(
@@ -248,6 +268,16 @@ def uncopied_outputs(
         return [n for n, value in enumerate(outputs) if n and value == inputs[0]]
     own = set(inputs if op_type == "Scan" else ())
     return [n for n, v in enumerate(outputs) if v in own or v in outputs[n + 1 :]]
+
+
+def extended_texts(body: Body, states: float) -> tuple[int, ...]:
+    """Places of the states of a Scan that StringConcat writes.
+
+    It appends both operands to the text in memory. A state has the memory of two iterations before.
+    """
+    return tuple(
+        n for n, kinds in enumerate(body.writers) if n < states and "StringConcat" in kinds
+    )
 
 
 # Others ------------------------------------------------------------------------------------------
@@ -380,7 +410,7 @@ def _application(node: Node, operands: Sequence[Operand | None]) -> Application:
     while graph is not None and graph.holder is not None:  # a body may outlive its node
         graph = graph.holder.graph
     opset = 0 if graph is None else graph.root.opset()
-    bodies = [(body.inputs, body.outputs) for name in node.bodies for body in node.bodies[name]]
+    bodies = [Body.of(body) for name in node.bodies for body in node.bodies[name]]
     return Application(node.op.op_type, node.attribute, operands, opset, bodies)
 
 
@@ -514,6 +544,14 @@ _TABLE = (
         "an output of a body may be one of its inputs, or also another output",
         "it is uninitialized memory, in a Loop only as the iteration number, which is the last one",
         "onnxruntime copied the outputs of the body of {}",
+    ),
+    Departure(
+        "extended-texts",
+        ("Scan",),
+        extends_texts,
+        "a state that StringConcat computes is the text of both operands",
+        "StringConcat appends it to the text of two iterations before",
+        "onnxruntime's StringConcat in a {} began with an empty text",
     ),
 )
 _BY_OPERATOR: dict[str, list[Departure]] = {}

@@ -5,7 +5,7 @@ read through one view, so that a condition is written once.
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..facts.fact import Shape
 from ..facts.magnitudes import MOST_ELEMENTS, MOST_IN_32_BITS
 from ..facts.polynomial import Dimension
 from ..facts.types import FLOATS, INTEGER_BITS
-from ..ir import Array, Value
+from ..ir import Array, Graph, Value
 from .agreement import has_negative_zero, is_float
 from .schema_queries import ElementTypes
 
@@ -73,6 +73,44 @@ class Source(NamedTuple):
     operands: Sequence[Operand | None]
 
 
+class Body(NamedTuple):
+    """A body of a construct.
+
+    Attributes:
+        inputs: values, names or slots.
+        outputs: likewise.
+        writers: for each output the operators that write it, in bodies of constructs too.
+    """
+
+    inputs: Sequence[Hashable]
+    outputs: Sequence[Hashable]
+    writers: Sequence[Collection[str]]
+
+    @classmethod
+    def of(cls, graph: Graph) -> "Body":
+        """The body that is a graph."""
+        return cls(graph.inputs, graph.outputs, [writers(value) for value in graph.outputs])
+
+
+def writers(value: Value) -> set[str]:
+    """The operators that may write a body's output into the memory of its construct.
+
+    An Identity copies nothing there, as onnxruntime drops it.
+    """
+    node = value.producer
+    while node is not None and node.is_op("Identity"):
+        read = node.inputs[0]
+        node = None if read is None or read.graph is not node.graph else read.producer
+        value = value if node is None or read is None else read
+    if node is None:
+        return set()
+    if not node.is_op("If", "Scan"):
+        return {node.op_type}
+    place = node.outputs.index(value)
+    bodies = [body for name in node.bodies for body in node.bodies[name]]
+    return set().union(*(writers(body.outputs[place]) for body in bodies))
+
+
 class Application(NamedTuple):
     """An operator of the default domain, applied to operands.
 
@@ -81,14 +119,14 @@ class Application(NamedTuple):
         attribute: returns an attribute, or a default.
         operands: the operands, None for an absent one.
         opset: the version of the default domain; 0 where it is unknown.
-        bodies: inputs and outputs of each body, as values or slots.
+        bodies: its bodies.
     """
 
     op_type: str
     attribute: Callable[..., Any]
     operands: Sequence[Operand | None]
     opset: int = 0
-    bodies: Sequence[tuple[Sequence[Hashable], Sequence[Hashable]]] = ()
+    bodies: Sequence[Body] = ()
 
     def operand(self, index: int) -> Operand | None:
         """An operand; None where it is absent."""

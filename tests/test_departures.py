@@ -13,6 +13,8 @@ from straightline.ops import departures
 EXAMPLES = [
     pytest.param(example, id=f"{row.name}-{index}")
     for row in departures.table()
+    # What dissolves a construct returns what is specified.
+    if "Scan" not in row.operators
     for index, example in enumerate(EXAMPLES_OF[row.name])
     if example.computed is not None
 ]

@@ -30,6 +30,7 @@ from ...facts.reason import Message
 from ...ir import Fold, Graph, Node, Operator, Template, Value, upstream
 from ...ir.lazy import lazy_property
 from ...ops.builder import Builder
+from ...ops.operand_view import writers
 from ...ops.schema_queries import type_obstacle
 from ...records import record
 from ..costs.table import Costs, cost_table
@@ -64,6 +65,11 @@ _OLD_OPSET = Message(
 )
 _NO_TENSOR = Message("state-no-tensor", "it carries '{value}', which is not a tensor")
 _SHAPE_CHANGES = Message("state-shape-changes", "it carries '{value}', whose shape may change")
+_TEXT_EXTENDED = Message(
+    "text-extended",
+    "onnxruntime's StringConcat extends the text in memory, which for '{value}' in a Scan is an"
+    " earlier one",
+)
 _RANK_UNKNOWN = Message("output-rank-unknown", "it returns '{value}', whose rank is not known")
 
 
@@ -154,6 +160,8 @@ class _Conversion:
             # A Loop's state may change its shape from iteration to iteration, a Scan's may not.
             if initial.shape is None or initial.shape != result.shape:
                 raise Obstacle(_SHAPE_CHANGES(value=state.argument.name))
+            if "StringConcat" in writers(state.result):
+                raise Obstacle(_TEXT_EXTENDED(value=state.argument.name))
         for one in loop_view.scan_outputs:
             if self.inference.fact(one.result).shape is None:
                 raise Obstacle(_RANK_UNKNOWN(value=one.result.name))

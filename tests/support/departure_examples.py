@@ -88,6 +88,20 @@ def _scan(body: str, specified: Sequence[Any]) -> Example:
     )
 
 
+def _texts(body: str, computed: str, shape: str = "") -> Example:
+    """A Scan of five texts."""
+    wrap = (lambda text: [text]) if shape else str
+    return Example(
+        f"g (string{shape} s, string[5] x) => (string{shape} y) {{ y = Scan <num_scan_inputs = 1,"
+        f" body = b (string{shape} a, string e) => (string{shape} r) {{ {body} }}> (s, x) }}",
+        {"s": ("object", wrap("S")), "x": ("object", ["p", "q", "r", "t", "u"])},
+        [wrap("Spqrtu")],
+        [wrap(computed)],
+        optimized=True,
+        opset=20,
+    )
+
+
 EXAMPLES = {
     "integer-sums": (
         _reduction("ReduceSum", [_TIME, 1, 1, 1], _TIME + 3, 1764331200123456768),
@@ -212,6 +226,17 @@ EXAMPLES = {
             None,
             is_unwritten=True,
         ),
+    ),
+    "extended-texts": (
+        *(_texts(body, "SpqSpSpqrtu") for body in (
+            "r = StringConcat (a, e)",
+            "c = StringConcat (a, e) r = Identity (c)",
+            "k = Equal (a, e) r = If (k) <then_branch = t () => (string u) { u = Identity (e) },"
+            " else_branch = o () => (string v) { v = StringConcat (a, e) }>",
+        )),
+        _texts("z, r = Scan <num_scan_inputs = 1, body = i (string f, string g) => (string h,"
+               " string j) { h = Identity (f) j = StringConcat (g, f) }> (e, a)",
+               "SpqSpSpqrtu", "[1]"),
     ),
 }  # fmt: skip
 """At least one for each operator of a row."""

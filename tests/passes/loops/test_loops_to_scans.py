@@ -318,6 +318,13 @@ def test_without_a_guard_what_may_make_no_iterations_is_kept():
     assert_keeps(LoopsToScans(guard=False), loop(READS), "onnxruntime fails on a Scan of none")
 
 
+def test_texts_that_a_scan_would_extend():
+    text = """<ir_version: 8, opset_import: ["" : 20]> g (string s, string[N] x, int64 n)
+        => (string y) <bool yes = {1}> { y = Loop (n, yes, s) <body = b (int64 i, bool c, string a)
+        => (bool c2, string r) { c2 = Identity (c) e = Gather (x, i) r = StringConcat (a, e) }> }"""
+    assert_keeps(LoopsToScans(), text, "StringConcat extends the text in memory")
+
+
 def test_older_opsets():
     head = HEAD.replace('"" : 17', '"" : 8')
     assert_keeps(LoopsToScans(), head + loop(READS, "n"), "convert to opset 9")

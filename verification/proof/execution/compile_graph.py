@@ -180,6 +180,12 @@ class Program:
         return [(a, d, n) for a, d, n in rows if d is not None and (a, n) not in own]
 
     @lazy_property
+    def writers(self) -> list[set[str]]:
+        """Operators that may write each output, as in `ops.operand_view.Body`."""
+        makers = {at: (step, n) for step in self.steps for n, at in enumerate(step.outputs)}
+        return [_writers(makers, at) for at in self.outputs]
+
+    @lazy_property
     def operations(self) -> Mapping[Operation, int]:
         """Operations of its nodes, with the number of nodes of each."""
         return Counter(map(_OPERATION, self.steps))
@@ -190,6 +196,17 @@ class Program:
         than once."""
         inside = sum(body.weight for each in self.operations for body in each.bodies.values())
         return len(self.steps) + _INSIDE * inside
+
+
+def _writers(makers: Mapping[int, tuple[Step, int]], at: int) -> set[str]:
+    step, place = makers.get(at, (None, 0))
+    while step is not None and step.operation.op_type == "Identity":
+        step, place = makers.get(step.inputs[0], (None, 0))
+    if step is None:
+        return set()
+    if step.operation.op_type not in ("If", "Scan"):
+        return {step.operation.op_type}
+    return set().union(*(body.writers[place] for body in step.bodies.values()))
 
 
 def compile_function(heads: Heads, function: onnx.FunctionProto) -> Program:

@@ -5,13 +5,13 @@ operands as the other gives equal results in onnxruntime, too; of any other the 
 assumes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from ....facts.fact import Shape, integers
 from ....ir import Array, normal_domain
-from ....ops.departures import departure
-from ....ops.operand_view import Application, Operand, Source
+from ....ops.departures import departing_outputs, departure
+from ....ops.operand_view import Application, Body, Operand, Source
 from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms
 from .compile_graph import Program
@@ -81,11 +81,14 @@ def assumption_of(terms: Terms, head: Head, args: Args, swaps: bool = False) -> 
     return None
 
 
-def assumption_of_bodies(op_type: str, bodies: Iterable[Program]) -> str | None:
-    """Assumption about the outputs of the bodies of a construct; None without one."""
-    slots = [(body.inputs, body.outputs) for body in bodies]
-    row = departure(Application(op_type, lambda name, default=None: default, (), bodies=slots))
-    return None if row is None else row.assumption.format(op_type)
+def departing_bodies(head: Head, programs: Sequence[Program]) -> tuple[str, Hashable] | None:
+    """Assumption about outputs of the bodies of a construct, and their places; None without one."""
+    bodies = [Body(each.inputs, each.outputs, each.writers) for each in programs]
+    application = Application(head.name, head.attribute, (), bodies=bodies)
+    row = departure(application)
+    if row is None:
+        return None
+    return row.assumption.format(head.name), departing_outputs(application)
 
 
 def unequal(one: Mapping[tuple[Head, Args], Any], other: Departing) -> set[str]:

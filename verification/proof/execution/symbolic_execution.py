@@ -14,7 +14,7 @@ from ....facts.fact import UNKNOWN, Fact, Shape
 from ....facts.polynomial import Dimension
 from ....ir import Array, Tensor, normal_domain
 from ....ops import OperatorRules, rules_of
-from ....ops.departures import has_rows, uncopied_outputs
+from ....ops.departures import has_rows
 from ....ops.schema_queries import schema_at
 from ....records import entry
 from ....reference.bodies import label
@@ -27,7 +27,7 @@ from ..terms.term import Args, Head, Term
 from ..terms.term_manager import Terms, has_trigger
 from .before_opset_7 import lifted
 from .compile_graph import ABSENT, Program, Step, compile_function
-from .departing_nodes import Departing, assumption_of, assumption_of_bodies
+from .departing_nodes import Departing, assumption_of, departing_bodies
 from .node_checker import (
     LEFT_OUT,
     OPTIONAL_READERS,
@@ -433,13 +433,12 @@ class Execution:
             self.departing[head, args] = assumption
 
     def _note_bodies(self, step: Step, args: Args) -> None:
-        """Record a construct with outputs of a body that onnxruntime does not copy."""
-        op_type, bodies = step.operation.op_type, step.bodies
-        assumption = assumption_of_bodies(op_type, bodies.values())
-        if assumption is not None:
-            sides = [(bodies[name].inputs, bodies[name].outputs) for name in sorted(bodies)]
-            key = op_type, *(tuple(uncopied_outputs(op_type, *each)) for each in sides)
-            self.departing[self.terms.heads.own("outputs", key), args] = assumption
+        """Record a construct with outputs of a body that onnxruntime computes otherwise."""
+        noted = departing_bodies(step.head, [step.bodies[name] for name in sorted(step.bodies)])
+        if noted is not None:
+            assumption, places = noted
+            head = self.terms.heads.own("outputs", (step.head.name, places))
+            self.departing[head, args] = assumption
 
     def _is_accepted(self, step: Step, args: Args) -> bool:
         """Demand operands that this version of an operator accepts, unless it certainly does."""

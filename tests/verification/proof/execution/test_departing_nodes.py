@@ -75,3 +75,21 @@ def test_outputs_of_a_body(before, after, assumptions):
     found = proof(*[text.format(b.format("w = Add (a, e) u = Tanh (w)")) for b in (before, after)])
     copied = ("onnxruntime copied the outputs of the body of Scan",)
     assert found.assumptions == (copied if assumptions else ())
+
+
+@table(
+    ("u = StringConcat (a, e)", True),
+    ("w = StringConcat (a, e) u = Identity (w)", True),
+    ("k = Equal (a, e) u = If (k) <then_branch = t () => (string v) { v = Identity (e) },"
+     " else_branch = o () => (string w) { w = StringConcat (e, a) }>", True),
+    ("w = StringConcat (a, e) k = Equal (w, e) u = Where (k, w, e)", False),
+)  # fmt: skip
+def test_texts_that_a_scan_extends(body, is_extended):
+    text = f"""<ir_version: 8, opset_import: ["" : 20]> g (string s, string[N] x) => (string t)
+        {{ t = Scan <num_scan_inputs = 1, body = b (string a, string e) => (string u) {{ {body} }}>
+        (s, x) }}"""
+    extended = ("onnxruntime's StringConcat in a Scan began with an empty text",)
+    loop = sl.transform(as_model(text), "scans-to-loops", verify=False).model
+    assert proof(text, loop).assumptions == (extended if is_extended else ())
+    assert not proof(text, text.replace("g (", "h (", 1)).assumptions
+    assert sl.verify(as_model(text), loop, prove=False).status == "equal"
