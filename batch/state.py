@@ -64,8 +64,11 @@ class State:
 
     def _append(self, line: bytes) -> None:
         assert self._stream is not None
-        self._stream.write(line)
-        self._stream.flush()
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+        except OSError as error:
+            raise SaveError(f"cannot write '{self._file}': {reason(error)}") from error
 
     def _keep(self, entry: Mapping[str, Any], line: bytes) -> None:
         """Keep the text of an entry; it takes a tenth of the memory."""
@@ -85,8 +88,13 @@ class State:
         self._read()
         with replacing(self._file) as (temporary,):  # a line for each model
             temporary.write_bytes(b"".join(self._lines.values()))
-        with open_to_append(self._file) as self._stream:
+        self._stream = open_to_append(self._file)
+        try:
             yield self
+        finally:
+            # Each line was flushed: an error here is the one of a line that could not be.
+            with contextlib.suppress(OSError):
+                self._stream.close()
 
     def _read(self) -> None:
         if os.path.lexists(self._file):

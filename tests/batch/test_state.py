@@ -37,6 +37,17 @@ def test_lines_do_not_pile_up():
         assert FILE.read_text().count("\n") == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_disk_is_reported_with_its_file(monkeypatch):
+    full = os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb")
+    monkeypatch.setattr("straightline.batch.state.open_to_append", lambda _: full)
+    with (
+        pytest.raises(SaveError, match=r"cannot write 'out/.straightline/state.jsonl': No space"),
+        kept_in(Path("out")) as (state, _staging),
+    ):
+        state.add(ENTRY)
+
+
 def test_a_torn_last_line_is_one_that_was_not_written():
     with kept_in(Path("out")) as (state, _):
         state.add(ENTRY)
