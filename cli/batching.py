@@ -65,8 +65,12 @@ def session_of_one(
     if len(sources) != 1:
         count = len(sources) + 1
         counted = "one name" if count == 1 else f"{count} names"
+        output = configured.plain().output
+        spaced = output.print_after or output.print_before
+        names_pass = "; write the pass behind '=', as in --print-after=PASS" if spaced else ""
         raise typer.BadParameter(
             f"{counted}: write IN OUT for one model, or -o FOLDER and any number of models"
+            + names_pass
         )
     if sources[0] != parsing.STREAM and sources[0].is_dir():
         from ..ir import LoadError

@@ -88,6 +88,7 @@ def test_a_configuration_file_decides_for_each_model():
 @table(
     (["models", "-o", "out.onnx"], "'out.onnx' looks like a model; for one model write IN OUT"),
     (["a", "b", "c"], "3 names: write IN OUT for one model, or -o FOLDER"),
+    (["a", "b", "--print-after", "c"], "write the pass behind '=', as in --print-after=PASS"),
     (["a"], "one name: write"),
     (["models/a.onnx", "x.onnx", "--jobs", "2"], "--jobs is for many models"),
     (["models/a.onnx", "x.onnx", "--resume"], "--resume is for many models"),
