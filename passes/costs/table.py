@@ -117,10 +117,10 @@ def cost_table(costs: Costs) -> CostTable | None:
         return None
     path = Path(costs) if costs.endswith(".toml") else _SHIPPED / f"{costs}.toml"
     if not os.path.isfile(path):  # Path.is_file raises where a name is too long
-        names = ", ".join(sorted(each.stem for each in _SHIPPED.glob("*.toml")))
+        names = ", ".join(sorted(f"'{each.stem}'" for each in _SHIPPED.glob("*.toml")))
         raise PassOptionError(
-            f"costs: there is no table {short(costs)}; it is none, {names}, or a file"
-            " that straightline calibrate wrote (NAME.toml)"
+            f"costs: there is no table {short(costs)}; write 'none', {names}, or the file"
+            " NAME.toml that straightline calibrate wrote"
         )
     return _read(path, costs)
 

@@ -374,6 +374,8 @@ def _read(kind: type[Pass], name: str, type_: Any, value: Any) -> Any:
     if type(None) in choices and value in (None, "none"):
         return None
     if type_ is str:
+        if name == "costs":  # a pass reads the table only where it meets a loop of its kind
+            cost_table(str(value))
         return str(value)
     if type_ is float:
         return _float(kind, name, value)

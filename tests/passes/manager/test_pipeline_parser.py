@@ -51,6 +51,7 @@ def test_shared_options_go_to_every_pass_that_has_them():
     ("unroll-loops{max_trips}", "option 'max_trips' of unroll-loops lacks '='"),
     ("unroll-loops{max_trips=x}", "max_trips must be a number, not 'x'"),
     ("unroll-loops{max_trips=-1}", "max_trips cannot be negative"),
+    ("unroll-loops{costs=nofile}", "there is no table 'nofile'; write 'none', 'onnxruntime', or"),
     ("unroll-loops{max_nodes=none}", "max_nodes must be a number, not 'none'"),
     ("unroll-loops{absent_cond=maybe}",
      "absent_cond cannot be 'maybe'; it is one of 'keep', 'ignore', 'honour'"),
