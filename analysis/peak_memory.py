@@ -60,13 +60,13 @@ class PeakMemory:
 def size_text(size: int) -> str:
     """Format a size in bytes.
 
-    >>> size_text(400), size_text(5 << 20)
-    ('400 bytes', '5.0 MB')
+    >>> size_text(1), size_text(400), size_text(5 << 20)
+    ('1 byte', '400 bytes', '5.0 MB')
     """
     for unit, scale in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if size >= scale:
             return f"{size / scale:.1f} {unit}"
-    return f"{size} bytes"
+    return f"{size} byte{'' if size == 1 else 's'}"
 
 
 def bytes_of(fact: Fact) -> Dimension | None:

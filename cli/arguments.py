@@ -245,7 +245,7 @@ class ProofArguments:
         **choice("CHOICE", "samples", "keep", "allow"),
     )
     certificate: Path | None = shared.of_output(
-        "Accept a proof only, and store it in FILE; 'verify --certificate' checks it.",
+        "Require a proof, and store it in FILE; 'verify --certificate' checks it.",
         metavar="FILE",
     )
 

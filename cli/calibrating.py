@@ -19,7 +19,7 @@ def calibrate(
         metavar="FILE.toml",
     ),
     *,
-    force: bool = flag("Also overwrite a file that holds no costs.", "--force"),
+    force: bool = flag("Also overwrite a file that is not a table of costs.", "--force"),
     quiet: bool = QUIET,
     as_json: bool = JSON,
 ) -> int:

@@ -206,8 +206,8 @@ def verify(
         if certificate is not None:
             if bound or by_position:
                 raise typer.BadParameter(
-                    "the certificate holds the values that were set, and names; leave out --set"
-                    " and --by-position"
+                    "the certificate stores the bound values and matches inputs by name; leave out"
+                    " --set and --by-position"
                 )
             record = _certificate(certificate, original, file)
             bound = dict(record.bound)

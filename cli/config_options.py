@@ -242,7 +242,11 @@ def _is_config(file: Path) -> bool:
     from .config_file import ConfigError
 
     kind = (
-        "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        "a link"
+        if stat.S_ISLNK(mode)
+        else "a folder"
+        if stat.S_ISDIR(mode)
+        else "not a regular file"
     )
     raise ConfigError(
         f"'{file}' is {kind}, where a configuration file is expected; remove it, name another file"

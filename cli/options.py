@@ -81,8 +81,8 @@ MAX_INPUT_SIZE = option(
 JSON = of_output("Print one JSON document, also for errors.", "--json", default=False)
 QUIET = of_output("Print errors and warnings only, no report.", "--quiet", "-q", default=False)
 PROVE = verifying(
-    "Accept a proof for every input only, and let the checker of certificates replay it (exit code"
-    " 6 where it cannot), or try none; by default models without a proof are run and compared.",
+    "Require a proof for every input, replayed by the checker of certificates (exit code 6 if it"
+    " cannot be), or try none; by default models without a proof are run and compared.",
     "--prove/--no-prove",
 )
 BY_POSITION = flag(

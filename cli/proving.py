@@ -92,8 +92,8 @@ def prove(
     is_narrow = shapes or any(isinstance(size, int) for size in dims.values())
     if certificate is not None and (is_narrow or by_position):
         raise typer.BadParameter(
-            "a certificate is about every size, or every one from a minimum on, by name; leave"
-            " out --dim NAME=D, --shape and --by-position"
+            "a certificate covers every size, or every one from a minimum on, and matches inputs"
+            " by name; leave out --dim NAME=D, --shape and --by-position"
         )
     interrupts.raise_from_now_on()
     require_folder(counterexample, force)

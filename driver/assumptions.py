@@ -141,7 +141,8 @@ def _end_by(loop: Node, maximum: Value, emit: Builder) -> None:
     graph, body = loop.parent, loop.body("body")
     if emit.opset < _LESS_OF_INTEGERS:
         raise AssumptionError(
-            f"Loop '{loop.path}': opset {emit.opset} compares no integers; convert to opset 9 first"
+            f"Loop '{loop.path}': opset {emit.opset} cannot compare integers; convert to opset 9"
+            " first"
         )
     if loop.input(1) is None and not always_holds(body):
         raise AssumptionError(

@@ -95,7 +95,7 @@ def transform(
         rewrite: straighten control flow, sequences and optionals that the opset cannot hold.
         values: values of inputs, which leave the signature: `{"sr": 16000}`.
         shapes: shapes of inputs, None for a dimension that stays open: `{"x": (1, None, 512)}`.
-        dims: sizes of named dimensions, wherever they stand: `{"T": 6}`. `{"N": ">=1"}` assumes a
+        dims: sizes of named dimensions, wherever they occur: `{"T": 6}`. `{"N": ">=1"}` assumes a
             least size: the model accepts others as before, and its results hold for these.
         assume_max: maximum trip counts of Loops, by path: `{"decoder/loop": 64}`. The caller
             vouches for them. Inputs with more iterations give other results; the comparison

@@ -109,7 +109,9 @@ def _prepare(declared: Value, value: Any) -> Any:
     try:
         plain = np.asarray(value)
     except ValueError as error:
-        raise BindingError(f"the value for input '{declared.name}' is ragged: {error}") from error
+        raise BindingError(
+            f"the value for input '{declared.name}' is ragged: its lists differ in length"
+        ) from error
     same = _is_same(value, plain)
     converted = _convert(plain, elem_type) if same else None
     if converted is None:
@@ -205,7 +207,8 @@ def _fixed(value: Value, dims: Sequence[int | None], symbols: Sizes) -> onnx.Typ
     if len(old_dims) != len(dims):
         text = "x".join("?" if dim is None else str(dim) for dim in dims) or "of a scalar"
         raise BindingError(
-            f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} has {len(dims)}"
+            f"input '{value.name}' has rank {len(old_dims)}, but the shape {text} has rank"
+            f" {len(dims)}"
         )
     for axis, (old, new) in enumerate(zip(old_dims, dims, strict=True)):
         if new is None:

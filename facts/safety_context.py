@@ -210,7 +210,7 @@ def broadcast_to(shape: Shape, target: Shape, what: str) -> None:
 
 def same_shape(one: Shape, other: Shape, what: str) -> None:
     """Demand that two shapes are equal."""
-    require(len(one) == len(other), f"{what} may have another rank than it must")
+    require(len(one) == len(other), f"{what} may have the wrong rank")
     for dim, size in zip(one, other, strict=True):
         same(dim, size, f"the shape of {what}")
 

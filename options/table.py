@@ -178,7 +178,7 @@ OPTIONS = (
     Option(
         "dims",
         "Dims | None",
-        'sizes of named dimensions, wherever they stand: `{"T": 6}`. `{"N": ">=1"}` assumes a least'
+        'sizes of named dimensions, wherever they occur: `{"T": 6}`. `{"N": ">=1"}` assumes a least'
         " size: the model accepts others as before, and its results hold for these.",
         ALL,
         flag="--dim",

@@ -137,7 +137,7 @@ def _rows(scan: Node) -> str:
     """The trip count of a Scan, from the size of a scanned input."""
     inputs = int(scan.attribute("num_scan_inputs", 0))
     if not inputs:
-        return "not known how often"
+        return "unknown trip count"
     eight = len(scan.inputs) > len(scan.body("body").inputs)
     axes = scan.attribute("scan_input_axes", None) or [0] * inputs
     for value, axis in zip(scan.inputs[-inputs:], axes, strict=False):

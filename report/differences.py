@@ -106,13 +106,13 @@ def _sizes(
         ("nodes", str(before.nodes), str(after.nodes)),
         ("graphs", str(len(before.graphs)), str(len(after.graphs))),
         ("constants", str(before.constants), str(after.constants)),
-        ("constants take", size_text(before.weights), size_text(after.weights)),
+        ("size of constants", size_text(before.weights), size_text(after.weights)),
     ]
     if memory[0] is not None and memory[1] is not None:
         rows.append(("peak activation memory, at most", str(memory[0]), str(memory[1])))
     one, other = stored
     if one is not None and other is not None:
-        rows.append(("files take", size_text(one), size_text(other)))
+        rows.append(("size of files", size_text(one), size_text(other)))
     return tuple([Change(*row) for row in rows])
 
 

@@ -106,7 +106,7 @@ def first_difference(
         return "the models are too large to show values of their nodes"
     pairs = list(islice(_pairs(sources[1].proto, data, origins), _MOST_VALUES))
     if not pairs:
-        return "no node of the rewrite corresponds to one of the original by name"
+        return "no node of the rewrite has the name of a node of the original"
     runtimes = dict.fromkeys([runtime, "reference"])  # the reference shows values that others hide
     failures = []
     with Workers() as workers:

@@ -169,7 +169,7 @@ def main(name: str, line: str | None = None) -> None:
     while True:
         request = requests.get()
         if isinstance(request, MemoryError):
-            send(answers, ("out of memory", "the inputs have no room"))
+            send(answers, ("out of memory", "the inputs do not fit in memory"))
             return
         send(answers, server.answer(request))
 

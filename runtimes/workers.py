@@ -232,7 +232,7 @@ class _Process:
         """Remedy where the limit is too low; empty without a limit."""
         if self._most is None:
             return ""
-        return f"; it may take {self._most >> 20} MB, and more with {by('--max-memory')}"
+        return f"; its limit is {self._most >> 20} MB; raise it with {by('--max-memory')}"
 
     def cause_of_death(self) -> str:
         """The signal or exit code, and the last line that the child wrote."""

@@ -88,7 +88,7 @@ def check_certificate(
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise CertificateError(f"'{certificate}' is not a certificate: {error}") from error
+        raise CertificateError(f"'{certificate}' is not a certificate: it is not JSON") from error
     return check(document, before, after, base_dir)
 
 

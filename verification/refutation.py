@@ -65,7 +65,7 @@ class Search:
             reason = f"{EQUAL['reals']}, not bit for bit: {reason}"
             return replace(proof, reason=reason, feeds=feeds)
         if self.equality == "reals" and not self._are_numbers(feeds):
-            reason = f"{proof.reason}; what overflows differs: {reason}"
+            reason = f"{proof.reason}; overflowing values differ: {reason}"
             return replace(proof, reason=reason, feeds=feeds)
         other: dict[str, Any] = {"needed": "", "conditions": (), "feeds": feeds}
         return replace(proof, status="refuted", reason=reason, **other)

@@ -93,7 +93,7 @@ def to_attribute(draft: NodeDraft, move: Move) -> None:
     array = draft.required_constant(move.position, f"input '{move.attribute}'")
     draft.set_input(move.position, None)
     if array.size > _MOST_NUMBERS:
-        draft.refuse(f"'{move.attribute}' holds {array.size} numbers, which no attribute should")
+        draft.refuse(f"'{move.attribute}' holds {array.size} numbers, too many for an attribute")
     if move.form in ("ints", "floats"):
         kind = onnx.AttributeProto.INTS if move.form == "ints" else onnx.AttributeProto.FLOATS
         draft.set(move.attribute, array.reshape(-1).tolist(), kind)

@@ -348,7 +348,7 @@ def _places(draft: NodeDraft, axis: Axis, kind: type[Any]) -> Array:
             return half * (start + end) * last + np.zeros_like(x)
         places = start * last + x * ((end - start) * last / kind(axis.after - 1))
     else:
-        draft.refuse(f"'{mode}' has no longer form")
+        draft.refuse(f"other operators cannot express '{mode}'")
     return places
 
 

@@ -123,7 +123,7 @@ def _window(
     reach = step * (size - 1) + 1
     room = start + length + end - reach
     if room < 0:
-        draft.refuse(f"a window of {reach} has no room in a length of {length}")
+        draft.refuse(f"a window of {reach} does not fit into a length of {length}")
     count = (-(-room // stride) if ceil_mode else room // stride) + 1
     # Rounding up may add a window that holds padding only, of which versions disagree.
     if (count - 1) * stride >= start + length:

@@ -34,7 +34,7 @@ from ..utils.select import broadcasting, select
 from ..utils.sites import Site, SitePass
 
 _CONSTANT = Message(
-    "condition-constant", "its condition is constant; inline-ifs takes the branch that it decides"
+    "condition-constant", "its condition is constant; inline-ifs inlines the branch that runs"
 )
 _HAZARD = Message("branch-may-fail", "its {branch} cannot run when it is not taken: {cause}")
 _NO_SELECT = Message("output-not-selectable", "its output '{output}' {cause}")

@@ -44,7 +44,7 @@ _BY_LENGTH = Message(
 )
 _IS_LONG = Message(
     "long-blocks",
-    "it runs where blocks of rows are long; compute these at once, too, with {option}",
+    "it runs where blocks of rows are long; compute these at once as well with {option}",
 )
 _REASSOCIATED = Message("reassociated", "sums in its body add independent operands first")
 _ROWS = Message("reads-tensors", "it reads rows of a tensor, not elements of a sequence")

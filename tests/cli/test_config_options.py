@@ -108,7 +108,7 @@ def test_equal_guarantees_need_no_trust(run, folder):
     assert run("rewrite", "models/a.onnx", "out.onnx").exit_code == 0
 
 
-@pytest.mark.parametrize("kind", ["a link", "a folder", "no regular file"])
+@pytest.mark.parametrize("kind", ["a link", "a folder", "not a regular file"])
 def test_only_a_plain_file_is_a_configuration(run, folder, kind):
     place = folder / "models/straightline.toml"
     place.unlink()

@@ -16,7 +16,7 @@ def run(folder, run):
     return run
 
 
-def test_it_shows_what_differs(run):
+def test_differences_are_shown(run):
     result = succeeded(run("diff", "a.onnx", "b.onnx"))
     rows = [line.split() for line in result.output.splitlines() if line.strip()]
     assert ["Loop", "2", "0"] in rows and ["MatMul", "1", "4"] in rows
@@ -41,7 +41,7 @@ def test_for_scripts(run):
     assert {"name": "If", "before": "2", "after": "0"} in told["control_flow"]
 
 
-def test_it_writes_a_page(run, tmp_path):
+def test_diff_writes_a_page(run, tmp_path):
     result = run("diff", "a.onnx", "b.onnx", "--report", "d.html")
     assert result.exit_code == 0 and "report: d.html" in result.output
     assert "straightline report" in (tmp_path / "d.html").read_text(encoding="utf-8")

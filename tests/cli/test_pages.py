@@ -30,7 +30,7 @@ def test_rewrite_writes_a_page_with_the_commands_that_help(run, tmp_path):
     assert (data["before"]["name"], data["after"]["name"]) == ("in.onnx", "out.onnx")
     assert data["verdict"]["status"] == "proved"
     assert "rewrite in.onnx out.onnx --report r.html --set n=4" in data["hints"][0]["command"]
-    assert data["differences"]["sizes"][-1]["name"] == "files take"
+    assert data["differences"]["sizes"][-1]["name"] == "size of files"
 
 
 def test_convert_writes_a_page(run, tmp_path):

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from straightline.cli.version import print_version
 
 
-def test_it_is_that_of_the_package(capsys, run):
+def test_version_of_the_package(capsys, run):
     print_version()
     assert capsys.readouterr().out == f"{version('straightline')}\n"
     assert run("--version").output.strip() == version("straightline")

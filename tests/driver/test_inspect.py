@@ -40,7 +40,7 @@ def test_each_construct_is_listed_once_with_its_outcome():
     assert found["taken/never"].outcome == "removed"
 
 
-def test_it_tells_what_rewrite_does_with_the_same_arguments():
+def test_inspections_agree_with_rewrites_of_the_same_arguments():
     for arguments in ({}, {"values": {"c": True}}, {"max_trips": 1}, {"passes": "inline-ifs"}):
         found = sl.inspect(model(), **arguments)
         rewritten = sl.ir.load(sl.rewrite(model(), **arguments))
@@ -80,7 +80,7 @@ def test_the_model_is_not_changed_and_may_be_of_every_kind(tmp_path):
     assert sl.ir.to_proto(loaded).SerializeToString(deterministic=True) == before
 
 
-def test_it_reads_as_text():
+def test_inspections_as_text():
     lines = str(sl.inspect(model())).splitlines()
     assert lines[0] == "Loop 'outer': rewritten, unrolled, 3 iterations"
     assert str(sl.inspect(model("g (float x) => (float y) { y = Abs (x) }"))) == "no control flow"

@@ -75,7 +75,7 @@ def test_a_conversion_alone(model):
 # Saving
 
 
-def test_it_saves(model, tmp_path):
+def test_results_are_saved(model, tmp_path):
     target = tmp_path / "out.onnx"
     outcome = sl.transform(model, values={"n": 2, "c": False})
     outcome.save(target)
@@ -84,7 +84,7 @@ def test_it_saves(model, tmp_path):
     assert onnx.load(target) == outcome.model
 
 
-def test_it_never_takes_the_place_of_its_source_unasked(path, tmp_path):
+def test_sources_are_not_replaced_unasked(path, tmp_path):
     content = path.read_bytes()
     outcome = sl.transform(path, values={"n": 2})
     link = tmp_path / "link.onnx"
@@ -113,7 +113,7 @@ def test_a_foreign_file_is_not_overwritten(model, tmp_path):
 # Showing
 
 
-def test_it_prints_as_the_command_does(path, tmp_path):
+def test_results_print_as_the_command_does(path, tmp_path):
     from straightline.cli.commands import app
     from typer.testing import CliRunner
 
@@ -176,7 +176,7 @@ def test_differences_are_shown():
 # Comparing later
 
 
-def test_it_is_verified_when_one_asks(model):
+def test_verification_on_request(model):
     outcome = sl.transform(model, values={"n": 2}, verify=False)
     assert (
         outcome.verdict is None

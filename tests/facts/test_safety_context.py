@@ -168,7 +168,7 @@ def test_shapes_that_stretch_to_another():
 
 def test_shapes_that_are_equal():
     same_shape(shape(2, N), shape(2, N), "it")
-    with refused("it may have another rank than it must"):
+    with refused("it may have the wrong rank"):
         same_shape(shape(2), shape(2, 1), "it")
     with refused("the shape of it may not fit: N and M"):
         same_shape(shape(2, N), shape(2, M), "it")

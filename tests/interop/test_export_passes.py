@@ -35,7 +35,7 @@ def ops(model):
     return [node.op_type for node in model.graph]
 
 
-def test_it_stands_in_a_sequence_beside_theirs(model, proto):
+def test_pipelines_in_a_sequence_beside_foreign_passes(model, proto):
     theirs = onnx_ir.passes.Sequential(
         common.IdentityEliminationPass(),
         export_passes.as_onnx_ir_pass("unroll-loops", values={"n": 2}),
@@ -89,7 +89,7 @@ def test_a_model_that_does_not_fit_is_as_it_was(model):
         export_passes.as_onnx_ir_pass("no-such-pass")
 
 
-def test_it_verifies_before_it_changes_anything(model):
+def test_verification_before_any_change(model):
     graph = model.graph
     with pytest.raises(sl.MismatchError):
         export_passes.as_onnx_ir_pass([Negating()], verify=True)(model)

@@ -139,7 +139,7 @@ def test_a_body_that_does_not_list_them_is_kept_as_it_came() -> None:
 
 
 @TEXTS
-def test_they_are_constants_and_no_inputs_of_the_body(text: str) -> None:
+def test_initializers_of_bodies_are_constants_not_inputs(text: str) -> None:
     for graph in list(ir.parse(text).graphs())[1:]:
         assert not set(graph.inputs) & set(graph.initializers)
         assert all(v.constant is not None and v.type is not None for v in graph.initializers)

@@ -48,13 +48,13 @@ def model() -> Model:
     return ir.load(proto)
 
 
-def test_it_is_written_the_same(model: Model) -> None:
+def test_copies_are_written_the_same(model: Model) -> None:
     copy = copied(model)
     assert ir.to_proto(copy) == ir.to_proto(model)
     assert value(copy, "a").pinned and copy.graph.reserved == model.graph.reserved != set()
 
 
-def test_it_shares_operators_and_constants_and_nothing_else(model: Model) -> None:
+def test_copies_share_operators_and_constants_alone(model: Model) -> None:
     copy = copied(model)
     assert vertices(copy).isdisjoint(vertices(model))
     assert node(copy, "a").op is node(model, "a").op

@@ -86,7 +86,7 @@ def test_no_pass_reads_what_it_does_not_need(folder: Path, kind: type) -> None:
     ir.verify(loaded)
 
 
-def test_it_is_inspected_and_bound(folder: Path) -> None:
+def test_models_with_external_weights_are_inspected_and_bound(folder: Path) -> None:
     model = with_files(LOOP, folder, WEIGHTS)
     assert sl.inspect(model).straight_line
     result = sl.rewrite(model, values=X)
@@ -95,7 +95,7 @@ def test_it_is_inspected_and_bound(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("target", [9, 13, 21, 25])
-def test_it_is_converted(folder: Path, target: int) -> None:
+def test_models_with_external_weights_are_converted(folder: Path, target: int) -> None:
     model = with_files(LOOP, folder, WEIGHTS)
     result = sl.convert_version(model, target)
     assert {t.name for t in external_tensors(result)} == set(WEIGHTS)

@@ -14,7 +14,7 @@ def collecting(fail: bool = False) -> bool:
     return gc.isenabled()
 
 
-def test_it_is_off_inside_and_on_again_after() -> None:
+def test_collection_is_off_inside_and_on_again_after() -> None:
     assert gc.isenabled()
     assert not collecting()
     assert gc.isenabled()
@@ -32,7 +32,7 @@ def test_one_that_was_off_stays_off() -> None:
         gc.enable()
 
 
-def test_it_ends_with_a_collection_of_young_objects_alone() -> None:
+def test_pauses_end_with_a_collection_of_young_objects_alone() -> None:
     @paused_collector
     def build() -> list[list[int]]:
         return [[] for _ in range(2 * gc.get_threshold()[0])]

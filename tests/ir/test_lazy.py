@@ -26,7 +26,7 @@ class Lazy:
         return object()
 
 
-def test_it_is_computed_once_for_each_object():
+def test_lazy_properties_are_computed_once_for_each_object():
     one, other = Lazy(), Lazy()
     assert one.value is one.value and one.computed == 1
     assert other.computed == 0 and other.value is not one.value

@@ -8,7 +8,7 @@ from topologies import EDGES, built
 
 
 @given(EDGES, st.lists(st.integers(0, 9)))
-def test_it_is_an_ordinary_networkx_graph(edges: list[tuple[int, int]], gone: list[int]) -> None:
+def test_views_are_ordinary_networkx_graphs(edges: list[tuple[int, int]], gone: list[int]) -> None:
     topology = built(edges)
     plain = nx.DiGraph(edges)
     plain.add_nodes_from(range(10))

@@ -141,7 +141,7 @@ def test_constants_are_folded_at_once():
     assert [part.constant.numpy().tolist() for part in parts] == [[[0, 1, 2]], [[3, 4, 5]]]
 
 
-def test_it_writes_for_the_opset_that_is_to_come():
+def test_builders_write_for_the_opset_to_come():
     model, x = empty_model(13)
     node = Builder(model.graph, opset=11).squeeze(x, 0, "r").producer
     assert node.attribute("axes") == [0] and len(node.inputs) == 1

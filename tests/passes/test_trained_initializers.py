@@ -30,7 +30,7 @@ def test_without_training_information_it_is():
     assert [node.op_type for node in result.model.graph.node] == ["Neg"]
 
 
-def test_it_is_not_frozen_either():
+def test_trained_initializers_are_not_frozen():
     model = trained()
     model.graph.input.append(onnx.helper.make_tensor_value_info("t", onnx.TensorProto.BOOL, []))
     assert not Pipeline([FreezeInitializers()]).run(model).changed

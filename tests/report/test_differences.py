@@ -56,6 +56,6 @@ def test_as_json_takes_it():
 def test_bytes_of_files_are_told_where_there_are_files():
     data = describe(MODEL)
     assert differences(data, data, (1000, 2500)).sizes[-1] == Change(
-        "files take", "1000 bytes", "2.4 KB"
+        "size of files", "1000 bytes", "2.4 KB"
     )
-    assert differences(data, data, (1000, None)).sizes[-1].name == "constants take"
+    assert differences(data, data, (1000, None)).sizes[-1].name == "size of constants"

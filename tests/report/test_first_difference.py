@@ -70,7 +70,9 @@ def test_equal_models_have_none():
 
 def test_models_without_common_names_have_none():
     other = sl.ir.parse(HEAD + "g (float[2] x) => (float[2] z) { z = Abs (x) }")
-    assert "by name" in found_in(HEAD + "g (float[2] x) => (float[2] w) { w = Exp (x) }", other)
+    assert "has the name" in found_in(
+        HEAD + "g (float[2] x) => (float[2] w) { w = Exp (x) }", other
+    )
 
 
 def test_a_loop_whose_values_do_not_stack_leaves_the_main_graph():

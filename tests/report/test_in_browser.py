@@ -98,7 +98,7 @@ def drawn(page, side):
 FOUND = rewritten()
 
 
-def test_it_tells_the_verdict_and_what_is_left(opened):
+def test_pages_show_verdict_and_residual_control_flow(opened):
     page = opened(FOUND)
     assert "proved" in page.inner_text("#verdict")
     assert page.title() == "decoder.onnx → flat.onnx"
@@ -276,7 +276,7 @@ def unfold(page):
 @pytest.mark.parametrize("name", REPORTS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
-def test_it_fits_every_screen_and_has_no_barriers(opened, tmp_path, size, scheme, name):
+def test_pages_fit_every_screen_and_have_no_barriers(opened, tmp_path, size, scheme, name):
     page = opened(REPORTS[name](), size, scheme)
     unfold(page)
     squeezed = """[...document.querySelectorAll('main *')].filter((e) => e.textContent.length > 8

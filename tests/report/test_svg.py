@@ -48,7 +48,7 @@ def test_boxes_lie_within_each_other_and_within_the_picture():
             assert apart or around or (inside and within)
 
 
-def test_it_is_readable_in_light_and_dark():
+def test_pictures_are_readable_in_light_and_dark():
     assert "prefers-color-scheme:dark" in report.control_flow_svg(MODEL)
 
 

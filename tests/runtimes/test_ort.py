@@ -69,7 +69,7 @@ def test_plain_values_are_made_contiguous_and_others_pass():
     assert _to_runtime("x", np.array(["a"], object)).tolist() == ["a"]
 
 
-def test_it_does_not_optimise_and_runs_on_one_thread():
+def test_sessions_do_not_optimise_and_run_on_one_thread():
     options = session("(float[1] x) => (float[1] y) { y = Neg (x) }")._session.get_session_options()
     assert options.graph_optimization_level.name == "ORT_DISABLE_ALL"
     assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)

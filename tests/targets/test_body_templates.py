@@ -178,7 +178,7 @@ def digests(model):
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(16))
-def test_it_is_what_would_have_been_made_for_each_alone(seed, monkeypatch):
+def test_templates_equal_bodies_made_alone(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     opset = int(rng.choice([18, 20, 21]))
     chain, kinds = Chain(opset), rng.choice(sorted(KINDS), 4, replace=False)

@@ -34,7 +34,7 @@ def raised(proto):
     (f"{ACTIVE}  y = Mul (t, g)", ACTIVE.replace("t =", "y =").replace("(t)", "(y)"), 3, {}),
     ("(c, w, b)", "(c, w)", 4, {}),
 )
-def test_it_is_one_node_and_proved(old, new, tokens, tensors):
+def test_causal_convolutions_are_one_node_and_proved(old, new, tokens, tensors):
     proto = model(TEXT.replace(old, new), tokens, **tensors)
     result, operators = raised(proto)
     assert operators == ["CausalConvWithState"] and result.verdict.proved

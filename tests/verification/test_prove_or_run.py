@@ -311,7 +311,7 @@ def test_running_takes_no_more_memory_than_it_may():
     model, feeds = as_model(text), {"n": np.int64([1 << 25])}
     verdict = sl.verify(model, model, prove=False, feeds=feeds, max_memory=1 << 20)
     assert verdict.status == "not verified"
-    told = r"it may take \d+ MB, and more with --max-memory \(max_memory= in Python\)"
+    told = r"its limit is \d+ MB; raise it with --max-memory \(max_memory= in Python\)"
     assert re.search(told, verdict.reason)
     assert sl.verify(model, model, prove=False, feeds=feeds).equal
 

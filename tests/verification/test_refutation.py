@@ -95,7 +95,7 @@ def test_overflow_does_not_refute_over_the_reals():
     softmax = head + "{ y = Softmax <axis = 1> (x) }"
     assert prove(long, softmax).status == "refuted"
     proof = prove(long, softmax, equality="reals")
-    assert proof.status == "open" and "; what overflows differs: y: different" in proof.reason
+    assert proof.status == "open" and "; overflowing values differ: y: different" in proof.reason
     assert prove(long, head + "{ y = Exp (x) }", equality="reals").status == "refuted"
 
 
@@ -124,7 +124,7 @@ def test_overflow_on_the_way_does_not_refute_over_the_reals(declared, nodes):
     """The axis of the Softmax may be empty, so that there is no proof either."""
     texts = [text % (declared, "1", "1", nodes) for text in (SHARES, AFTER)]
     proof = prove(*texts, equality="reals")
-    assert proof.status == "open" and "what overflows differs" in proof.reason
+    assert proof.status == "open" and "overflowing values differ" in proof.reason
     assert prove(*texts).status in ("open", "refuted")
 
 

@@ -20,7 +20,7 @@ def draft_of(body=BODY, op_type="Reshape", source=14, target=13, signature="floa
     return NodeDraft(node, source, target, types, Constants(types, Folder(loaded)))
 
 
-def test_it_begins_as_the_node_is():
+def test_drafts_begin_as_the_node():
     draft = draft_of()
     assert draft.op_type == "Reshape" and list(draft.attributes) == ["allowzero"]
     assert draft.inputs == list(draft.node.inputs) and draft.added == []

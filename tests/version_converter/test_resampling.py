@@ -113,7 +113,7 @@ def test_unknown_facts_are_refused():
     )
     crop = crop.replace("float[0] {}", "float[4] {0, 0, 1, 1}")
     other = crop.replace("tf_crop_and_resize", "other")
-    assert_refuses(other, 12, 10, "'other' has no longer form", "float[2, 3] x")
+    assert_refuses(other, 12, 10, "other operators cannot express 'other'", "float[2, 3] x")
     shape = "float[2, N] x"
     assert_refuses(crop, 12, 10, "with mode = 'linear'.*pixel by pixel needs constant", shape)
     edge = crop.replace("{0, 0, 1, 1}", "{0, 0.08, 1, 1}").replace("2.0]", "START]")

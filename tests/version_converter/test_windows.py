@@ -89,7 +89,7 @@ def test_a_mean_counts_the_padding_that_is_there_but_none_of_ceil_mode():
      "needs the lengths after the channels"),
     ("MaxPool", 'kernel_shape = [2], auto_pad = "ALL", ceil_mode = 1', "1, 1, 4",
      "there is no auto_pad"),
-    ("MaxPool", "kernel_shape = [3], dilations = [2]", "1, 1, 4", "a window of 5 has no room"),
+    ("MaxPool", "kernel_shape = [3], dilations = [2]", "1, 1, 4", "a window of 5 does not fit"),
     ("AveragePool", "kernel_shape = [1], strides = [3], ceil_mode = 1", "1, 1, 5",
      "last window starts"))  # fmt: skip
 def test_forms_that_are_not_written_out(op_type, how, shape, reason):

@@ -402,8 +402,8 @@ class Trial:
         open_ = [n for n, t in inputs if t.HasField("tensor_type") and not is_static(t.tensor_type)]
         name = next(iter(open_), None)
         shape = "" if name is None else by(f"--sample-shape {name}=...")
-        sizes = f"sizes that it takes with {shape}, or " if shape else ""
-        return f"; give {sizes}inputs with {by('--inputs FILE.npz')}"
+        sizes = f"sizes that it accepts with {shape}, or " if shape else ""
+        return f"; pass {sizes}inputs with {by('--inputs FILE.npz')}"
 
     def _adversarial(self, sample: Sample) -> Accepted | None:
         """As `_original`, but failures and timeouts have no effect."""

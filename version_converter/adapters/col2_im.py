@@ -49,7 +49,7 @@ def _places(draft: NodeDraft, image: list[int], block: list[int]) -> Array:
     for length, size, stride, step, start, end in rows:
         room = length + start + end - step * (size - 1) - 1
         if room < 0 or length < 1:
-            draft.refuse(f"a block of {size} has no room in a length of {length}")
+            draft.refuse(f"a block of {size} does not fit into a length of {length}")
         starts = np.arange(room // stride + 1) * stride - start
         along.append(np.arange(size)[:, None] * step + starts)
     count = math.prod(each.size for each in along)

@@ -35,7 +35,7 @@ def compare_floats(draft: NodeDraft) -> AdapterResult:
 def compare_halves(draft: NodeDraft) -> AdapterResult:
     """Below opset 11: comparison of both halves of unsigned integers, as signed ones."""
     if draft.required_dtype(0, "Equal") != np.uint64:
-        draft.refuse("Equal of this type has no longer form")
+        draft.refuse("other operators cannot express Equal of this type")
     pair = [value for value in draft.inputs if value is not None]
     parts = [[draft.cast(h, onnx.TensorProto.INT64) for h in halves(draft, v)] for v in pair]
     return [draft.emit("And", [draft.emit("Equal", same) for same in zip(*parts, strict=True)])]

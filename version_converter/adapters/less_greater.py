@@ -28,7 +28,7 @@ def compare_long_integers(draft: NodeDraft) -> AdapterResult:
     equal."""
     op_type, pair = draft.op_type, [value for value in draft.inputs if value is not None]
     if draft.required_dtype(0, op_type) not in (np.int64, np.uint64):
-        draft.refuse(f"{op_type} of this type has no longer form")
+        draft.refuse(f"other operators cannot express {op_type} of this type")
     if any(_is_exact(draft, index) for index in (0, 1)):
         return [draft.emit(op_type, [draft.cast(value, _DOUBLE) for value in pair])]
     parts = [[draft.cast(half, _DOUBLE) for half in halves(draft, value)] for value in pair]

@@ -105,7 +105,7 @@ def pad_by_joining(draft: NodeDraft) -> AdapterResult:
     concatenated before and after; negative ones become a Slice, which may cut into these."""
     mode, data, pads = draft.text("mode"), draft.data, draft.required(1)
     if mode != "constant":
-        draft.refuse(f"mode = '{mode}' with run-time pads has no longer form")
+        draft.refuse(f"other operators cannot express mode = '{mode}' with run-time pads")
     if draft.input(2) is None:
         draft.required_dtype(0, "the value")
     rank = draft.required_rank("padding by run-time pads")

@@ -194,7 +194,7 @@ class Intervals(Extents):
         is_power = modulus & (modulus - 1) == 0
         states = self.settled(wraps=is_power)
         if states is None:
-            return "what its remainder is of may wrap"
+            return "the dividend of its remainder may wrap"
         inside = all(first >= 0 and last < modulus for first, last in states)
         return "" if inside else "it is not always a remainder"
 

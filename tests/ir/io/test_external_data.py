@@ -143,7 +143,7 @@ class TestOtherFolder:
         ir.save(ir.load(folder / "m.onnx"), tmp_path / "n.onnx")
         assert read_back(tmp_path / "n.onnx") == model_with_data()
 
-    def test_it_is_never_all_in_memory(self, tmp_path: Path) -> None:
+    def test_external_data_is_never_all_in_memory(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         home.mkdir()
         size = 200 << 20

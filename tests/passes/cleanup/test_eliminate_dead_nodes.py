@@ -57,7 +57,7 @@ def test_in_functions():
     assert [n.op_type for n in result.model.functions[0].node] == ["Neg"]
 
 
-def test_it_tells_whether_it_removed_anything():
+def test_removals_are_reported():
     head = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>'
     function = '<domain: "local", opset_import: ["" : 17]> f (a) => (r) { %s r = Neg (a) }'
     main = "g (float[2] x) => (float[2] y) { %s y = local.f (x) }"

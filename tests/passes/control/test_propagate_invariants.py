@@ -27,7 +27,7 @@ def test_carried_value_that_never_changes(n):
     assert list(result.model.graph.node[1].input) == ["w"]
 
 
-def test_it_decides_what_is_inside():
+def test_invariants_decide_inner_constructs():
     text = """g (float[2] x, int64 n) => (float[2] y) <bool yes = {1}> {
         y, f = Loop (n, , x, yes) <body = b (int64 i, bool c, float[2] a, bool flag)
                                         => (bool c2, float[2] r, bool flag2) {

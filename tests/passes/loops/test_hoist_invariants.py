@@ -195,7 +195,7 @@ def test_sizes_that_scan_outputs_have_without_iterations():
             assert [array.shape for array in one] == [array.shape for array in other]
 
 
-def test_it_is_part_of_the_default_pipeline():
+def test_hoisting_is_part_of_the_default_pipeline():
     result = straighten().run(as_model(loop("e = Exp (w) r = Mul (a, e)")))
     assert [node.op_type for node in result.model.graph.node] == ["Exp", "Loop"]
     assert isinstance(result.model, onnx.ModelProto)

@@ -56,7 +56,7 @@ def test_a_pass_of_onnx_ir(model):
     assert outcome.verdict.proved
 
 
-def test_it_may_stand_among_ours_as_it_is(model):
+def test_foreign_passes_among_ours(model):
     passes = [common.IdentityEliminationPass(), UnrollLoops(), InlineIfs()]
     outcome = sl.transform(model, passes, values={"n": 2, "c": True})
     assert ops(outcome.model) == ["Add", "Add", "Relu", "Add"]
@@ -113,7 +113,7 @@ def test_a_foreign_pass_without_effect_leaves_the_model(model):
     assert not result.changed and loaded.graph is graph and result.remarks == ()
 
 
-def test_it_ends_where_it_is_repeated(model):
+def test_repeated_foreign_passes_end(model):
     always = interop.step(lambda model: onnx_ir.passes.PassResult(model, True), "always")
     pipeline = sl.Pipeline([always, UnrollLoops()], repeat=True)
     result = pipeline.apply(sl.load(model))

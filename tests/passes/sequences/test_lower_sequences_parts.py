@@ -65,7 +65,7 @@ def test_sizes_that_run_time_tells():
     np.testing.assert_array_equal(found[1], X[2:])
 
 
-def test_it_is_made_when_a_part_is_asked_for_and_once():
+def test_sequences_are_made_once_on_request_of_a_part():
     model, parts = parts_of("int64 s = {2}")
     first, second, _ = parts.elements()
     assert not parts.is_emitted and len(model.graph) == 1

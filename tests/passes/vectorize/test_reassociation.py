@@ -15,7 +15,7 @@ def _feeds():
     return [{**feed, "h0": numbers(2, 3), "n": np.array(n)} for n in (0, 1, 6)]
 
 
-def test_what_no_state_reaches_is_added_first():
+def test_operands_without_a_state_are_added_first():
     assert_rewrites(
         VectorizeLoops(),
         LOOP.format(body="m = MatMul (s, v) p = Add (e, m) q = Add (p, b) t = Tanh (q)"),

@@ -119,7 +119,7 @@ def test_columns_of_iterations_are_rows_of_a_transposition():
     assert sl.verify(*pair, prove=False).equal
 
 
-def test_what_uses_a_draw_moves_out_of_a_scan():
+def test_users_of_a_draw_move_out_of_a_scan():
     """The draw stays, of which there is one an iteration."""
     draw = "q = RandomNormalLike <scale = 0.1> (e)"
     before = of_text(

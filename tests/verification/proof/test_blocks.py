@@ -113,7 +113,7 @@ def test_a_node_that_nothing_reads_may_fail():
      " a{k} = Mul ({x}, c{k}) d{k} = Sub (w, c{k}) b{k} = Mul (l{k}, d{k}) {y} = Add (a{k}, b{k})",
      "<float w = {1}>", "reals"),
 )  # fmt: skip
-def test_what_a_block_cannot_see(before, after, weights, notion):
+def test_values_hidden_from_a_block(before, after, weights, notion):
     header = HEADER.replace("17", "26") if "BitCast" in before else HEADER
     pair = [chain(each, weights, header=header) for each in (before, after)]
     assert not is_proved(*pair, equality=notion)

@@ -190,7 +190,7 @@ def test_a_call_is_noted_although_a_body_is_run_again():
     assert_proved(text % call, text % none)
 
 
-def test_it_is_told_which_node_may_fail_and_why():
+def test_answers_name_the_node_that_may_fail_and_its_reason():
     proof = prove(model(GIVEN % ""), model(GIVEN % FAILING["a failure in a loop"]))
     assert proof.reason == (
         "Gather 'o' of the rewrite may fail where the original does not:"

@@ -192,7 +192,7 @@ class TestExternalData:
         onnx.save(made, path, save_as_external_data=True, size_threshold=0, location=location)
         return path
 
-    def test_it_is_read_beside_the_model(self, tmp_path):
+    def test_external_data_is_read_beside_the_model(self, tmp_path):
         one, two, three = (
             self.saved(tmp_path, values, name)
             for values, name in (([1, 2, 3], "a"), ([1, 2, 3], "b"), ([1, 2, 4], "c"))

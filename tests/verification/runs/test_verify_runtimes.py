@@ -36,7 +36,7 @@ def test_a_valid_rewrite_that_onnxruntime_cannot_load_is_run_by_the_reference(ch
     assert check(before, changed).status == "different"
 
 
-def test_where_onnxruntime_departs_the_reference_judges_the_rewrite(check):
+def test_departures_of_onnxruntime_are_judged_by_the_reference(check):
     text = "(double[4] x) => (double[4] y) { %s }"
     shrunk = model(text % "y = Shrink <bias = 0.3, lambd = 0.5> (x)")
     written = """s = Sign (x) m = Abs (x) b = Constant <value = double {%s}> () d = Sub (m, b)

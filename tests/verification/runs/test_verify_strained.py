@@ -173,8 +173,8 @@ def test_unknown_lengths_are_asked_of_the_user(check):
     verdict = check(picky, picky, samples=1)
     assert verdict.status == "not verified"
     assert verdict.reason.endswith(
-        "; give sizes that it takes with --sample-shape x=... (sample_shapes= in Python), or inputs"
-        " with --inputs FILE.npz (feeds= in Python)"
+        "; pass sizes that it accepts with --sample-shape x=... (sample_shapes= in Python), or"
+        " inputs with --inputs FILE.npz (feeds= in Python)"
     )
     assert check(picky, picky, sample_shapes={"x": (1, 657)}).equal
     with pytest.raises(SampleShapeError, match="dimension 0 is 1, not 2"):

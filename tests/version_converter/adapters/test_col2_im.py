@@ -36,5 +36,5 @@ def test_an_image_of_run_time_size_stays():
     reason = "the shape of the image of it is computed at run time"
     assert_refuses(body, 18, 17, reason, "float[1, 2, 2] x, int64[1] i")
     body = SHAPES.format("2", "3") + " y = Col2Im (x, i, b)"
-    reason = "a block of 3 has no room in a length of 2"
+    reason = "a block of 3 does not fit into a length of 2"
     assert_refuses(body, 18, 17, reason, "float[1, 3, 1] x")

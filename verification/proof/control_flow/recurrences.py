@@ -267,7 +267,7 @@ def _share_variables(loop: Recurrence, level: int, index: Dimension) -> Iteratio
             execution.seen.append(tag)
             return earlier
     if execution.compared is not None:
-        raise _UnlikeError("the loop around it differs, too")
+        raise _UnlikeError("the loop around it also differs")
     terms.loop_count += 1
     tag = loop.tag = f"{level}.{terms.loop_count}"
     start = len(execution.seen)

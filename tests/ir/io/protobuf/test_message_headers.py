@@ -150,7 +150,7 @@ MODEL = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
     ("input", lambda m: m.graph.input[0]),
     ("attribute", lambda m: m.graph.node[1].attribute[0]),
 )
-def test_they_come_back(place, call):
+def test_headers_come_back(place, call):
     proto = onnx.parser.parse_model(MODEL)
     call(proto).MergeFromString(FIELDS)
     assert FIELDS in proto.SerializeToString()

@@ -54,6 +54,6 @@ def test_near_misses(body):
     assert "carries 's'" in reason(loop(NUMBERS + ones + body, "float[3] s s0"))
 
 
-def test_of_roots_of_what_may_be_negative():
+def test_roots_of_values_that_may_be_negative():
     body = "a = Mul (s, s) b = Add (a, e) s2 = Sqrt (b)"
     assert "may be negative" in reason(loop(body, "float[3] s s0"))

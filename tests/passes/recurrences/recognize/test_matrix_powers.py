@@ -185,7 +185,7 @@ GROWING = {
 
 @pytest.mark.parametrize("body", GROWING)
 @pytest.mark.parametrize("kind", ["float", "double"])
-def test_what_grows_has_a_scale(body, kind):
+def test_growing_powers_have_a_scale(body, kind):
     """States that stay 0 stay so, and the largest ones overflow no sooner than in the loop."""
     nodes, pair = GROWING[body]
     states = "float[3] s s0" + "; float[3] t t0" * pair

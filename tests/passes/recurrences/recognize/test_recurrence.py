@@ -142,7 +142,7 @@ def test_rows_in_order_are_read_without_numbers(node):
             np.testing.assert_allclose(one, other, 2e-5, 2e-5)
 
 
-def test_what_opset_8_does_not_compute_stays():
+def test_operators_that_opset_8_lacks_stay():
     pass_, text = RaiseRecurrences(straight=False), of_opset_8("s2 = Max (s, e)", "j")
     assert_keeps(pass_, text, "it is of opset 8; convert to 9 first")
     row = "u = Unsqueeze <axes = [0]> (e) v = BatchNormalization (u, w, w, w, w)"

@@ -21,7 +21,7 @@ def test_or_equal(test, name):
     require_open(model(old.replace(f"{test} (x, z)", f"{test} (z, x)"), 11, TWO), new)
 
 
-def test_it_is_not_the_opposite_of_greater():
+def test_less_or_equal_is_not_the_opposite_of_greater():
     old = model("a = Greater (x, z) y = Not (a)", 11, TWO)
     require_open(old, model("y = LessOrEqual (x, z)", 16, TWO))
 

@@ -51,7 +51,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("passes", [None, "accelerate"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_what_passes_write(name, passes):
+def test_results_of_passes(name, passes):
     before = model(LOOPS[name], 17)
     assert over_reals(before, sl.rewrite(before, passes, verify=False))
 

@@ -215,7 +215,7 @@ def test_constants_that_depend_on_constants(first, second, is_equal):
 
 
 @table(("opset", False), ("function", False), ("body", False), ("same", True))
-def test_what_equal_nodes_mean_may_differ(kind, is_equal):
+def test_meanings_of_equal_nodes_may_differ(kind, is_equal):
     """Softmax flattens before opset 13; a call means its function; a body reads captures."""
     text = """g (float[2, 3, 4] x) => (float[2, 3, 4] y) <float h = {%s}, bool yes = {1}> {
         a = Exp (x) b = Softmax <axis = 1> (a) c = %s y = If (yes) <

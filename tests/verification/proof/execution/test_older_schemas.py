@@ -123,7 +123,7 @@ def test_the_type_of_the_input_may_be_no_type_of_the_output():
      "Resize <coordinate_transformation_mode = 'tf_half_pixel_for_nn'> (x, s, s) }"),
     ("axes", 11, 9, "(float[2,3] x) => (y) { y = Unsqueeze <axes = [-1]> (x) }"),
 )  # fmt: skip
-def test_what_only_one_version_accepts_is_not_proved_in_another(what, opset, other, text):
+def test_operands_of_one_version_alone_are_not_proved_in_another(what, opset, other, text):
     before, after = (model(f"g {text}".replace("'", '"'), each) for each in (opset, other))
     assert is_proved(before, before)
     assert not is_proved(before, after), what
