@@ -49,7 +49,7 @@ def test_an_example_is_short(section):
 def test_there_is_an_example_for_each_way_to_contribute():
     assert [section for _, section in SECTIONS] == [
         "Write a pass",
-        "Teach what is known of an operator",
+        "Describe an operator",
         "Carry an operator to another opset",
         "Add a target, or another form for those who lack an operator",
         "A pass",
