@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import Array, BaseDir, ModelError, ModelSource
@@ -21,7 +21,7 @@ _WHOLE = (6, 7, 9)
 _MOST = 1000
 _TOTAL = "total"
 """Rule that makes nothing equal, and is for nodes that may fail."""
-_ROUNDED, _FOLDED = "rounded-constant", "constant-folding"
+_ROUNDED, _FOLDED, _UNROLLED = "rounded-constant", "constant-folding", "iterations"
 _FLOATS, _OF_INTEGERS = (1, 10, 11, 16), ("known-elements", "plus-zero-of-integers")
 """Element types of floats, and rules that are about no floats."""
 _OF_CONSTANTS = (
@@ -204,7 +204,7 @@ class Search:
         executed = len(self.terms.nodes)
         self._most = (_ATTEMPTS if most is None else most) + _ATTEMPTS_OF_TERM * executed
         self._most_steps = _STEPS + _STEPS_OF_TERM * executed
-        self._unrolled: dict[tuple[int, ...], int] = {}
+        self._unrolls, self._unrolled = True, dict[tuple[int, ...], int]()
         self.steps: list[Step] = []
         self.stuck: tuple[int, int] | None = None
         self.built: dict[Step, tuple[bool, set[int]]] = {}
@@ -235,6 +235,8 @@ class Search:
     def run(self) -> bool:
         """Search until the outputs are equal and no node may fail, or no rule helps."""
         notions = NOTIONS[: NOTIONS.index(self.replay.equality) + 1]
+        # A law of loops takes a few steps where 80 iterations take ten each.
+        self._unrolls = not self._has_fewer_loops()
         if notions[2:]:
             self._round()
         for one, other in self._cuts() if notions[1:] else ():
@@ -242,8 +244,28 @@ class Search:
                 self._bridge(one, other)
             self._borders |= {one} if self.terms.find(one) == self.terms.find(other) else set()
         self._notion = notions[0]
-        # From the outputs downwards first, which touches only what differs. Saturation applies
-        # every rule everywhere, and is for what is left.
+        if not self._unrolls:
+            most, self._most = (
+                self._most,
+                self._attempts + _ATTEMPTS_OF_TERM * len(self.terms.nodes),
+            )
+            if self._reach(notions):
+                return True
+            tried = [each for each in self._tried.items() if not self._is_loop(each[0][0])]
+            self._unrolls, self._most, self._tried = True, most, dict(tried)
+        return self._reach(notions)
+
+    def _has_fewer_loops(self) -> bool:
+        """Test whether a loop is not in the rewrite, and none is written out there."""
+        logs = [side.log for side in self.replay.models[1:3]]
+        loops = [sum(self._is_loop(each.term) for each in log) for log in logs]
+        return loops[1] < loops[0] and len(logs[1]) <= len(logs[0])
+
+    def _is_loop(self, term: int) -> bool:
+        return self.terms.nodes[term].head.name == "Loop"
+
+    def _reach(self, notions: Sequence[str]) -> bool:
+        """Search from the outputs downwards, which touches only what differs; then everywhere."""
         return self._descend() or any(map(self._saturate, notions))
 
     def _round(self) -> None:
@@ -426,10 +448,14 @@ class Search:
                         choices.append(pairs)
         if not choices[1:]:
             return choices[0] if choices else []
-        return max(choices, key=lambda pairs: sum(self._likeness(x, y, 2) for x, y in pairs))
+        # Many pairs share operands, and classes grow with each rule.
+        likeness: Callable[..., int] = functools.cache(
+            lambda a, b, depth: self._likeness(a, b, depth, likeness)
+        )
+        return max(choices, key=lambda pairs: sum(likeness(x, y, 2) for x, y in pairs))
 
-    def _likeness(self, a: int, b: int, depth: int) -> int:
-        """Number of operators that are alike at first sight."""
+    def _likeness(self, a: int, b: int, depth: int, likeness: Callable[..., int]) -> int:
+        """Number of operators that are alike at first sight, by that of their operands."""
         if min(a, b) < 0 or self.terms.find(a) == self.terms.find(b):
             return 3**depth * (a == b or min(a, b) >= 0)
         if not depth:
@@ -438,7 +464,7 @@ class Search:
         heads = {nodes[member].head.name: nodes[member].args for member in self.terms.members(a)}
         for node in map(nodes.__getitem__, self.terms.members(b)):
             pairs = zip(heads.get(node.head.name, ()), node.args, strict=False)
-            alike = sum(self._likeness(*pair, depth - 1) for pair in pairs)
+            alike = sum(likeness(*pair, depth - 1) for pair in pairs)
             most = max(most, 1 + alike if node.head.name in heads else 0)
         return most
 
@@ -509,8 +535,8 @@ class Search:
         A constant has one for good, a negative one: what else is equal to it says nothing new.
         Over the reals it may become a symbol.
         """
-        tensor = None if self.terms.is_real else self.terms.tensor(term)
-        return self._stamps.get(self.terms.find(term), 0) if tensor is None else -id(tensor)
+        number = ABSENT if self.terms.is_real else self.terms.value(term)
+        return self._stamps.get(self.terms.find(term), 0) if number == ABSENT else ABSENT - number
 
     def _operands_now(self, term: int) -> tuple[object, ...]:
         """All that rules of sizes read: facts of a term, and its operands with their classes."""
@@ -531,11 +557,13 @@ class Search:
                 return  # x + 0, which is x, has ever more sums
         if name == _FOLDED and not self._is_constant(term):
             return
+        if name == _UNROLLED and not self._unrolls:
+            return
         size = len(self.terms.nodes)
         operands = self._operands_now(term) if name.startswith(_OF_SIZES) else ()
         once = self._derived.get((name, term)) == operands
         is_deep = whole and name == "known-elements"  # of operands of operands of operands
-        is_copy = name == "iterations" and term in self._copies and self._is_moved(term)
+        is_copy = name == _UNROLLED and term in self._copies and self._is_moved(term)
         derived = None if (once and not is_deep) or is_copy else self._derive(name, term)
         # Unrolling each of them would be quadratic in the operators of a body.
         self._copies |= {*range(size, len(self.terms.nodes))} if name in _OF_ROWS else set()
@@ -569,7 +597,7 @@ class Search:
     def _derive(self, rule: str, term: int) -> int | None:
         node = self.terms.nodes[term]
         self._attempts += 1
-        variables = self.terms.variables(term) if rule == "iterations" else ()
+        variables = self.terms.variables(term) if rule == _UNROLLED else ()
         # Each attempt may run all iterations before it fails.
         if self._unrolled.get(variables, 0) >= _MOST_VAIN:
             return None

@@ -123,3 +123,21 @@ def test_a_copy_shares_nothing_that_a_search_changes(equality):
     for name in ("constants", "elements"):
         assert one[name].keys() == other[name].keys()
     assert executed.terms.define.texts == replayed(*question).terms.define.texts
+
+
+@pytest.mark.parametrize("rows", [3, 80])
+def test_a_loop_that_became_operators_is_not_unrolled(rows):
+    """A certificate is as long for 80 rows as for 3."""
+    before = model(
+        f"""g (float[n, 5] x, float[{rows}, 5] w) => (y)
+        <int64 count = {{{rows}}}, bool go = {{1}}> {{
+        s, y = Loop (count, go, x) <body = b (int64 i, bool c, t) => (d, u, r) {{
+          d = Identity (c) u = Identity (t) v = Gather (w, i) f = Sub (t, v)
+          r = ReduceSumSquare <axes = [1], keepdims = 0> (f) }}> }}""",
+        13,
+    )
+    after = sl.rewrite(before)
+    assert not any(node.op_type == "Loop" for node in after.graph.node)
+    steps = derive(before, after, {})["steps"]
+    assert "iterations" not in {rule for rule, *_ in steps}
+    assert len(steps) < 40

@@ -288,7 +288,8 @@ class Execution:
     def _fact(self, head: Head, args: Args, ran: Sequence[_Ran], output: int) -> Fact:
         """Fact of an output. The sizes of states and scan outputs may differ by iteration."""
         if not ran:
-            return fact_of_output(self._terms, head, args, output)
+            has_twin = self._terms.has(head, args, output)  # whose fact is known
+            return Fact() if has_twin else fact_of_output(self._terms, head, args, output)
         first = 1 if head.name == "Loop" else 0
         is_odd = any(first + output >= len(each) for _, each in ran)
         if head.name not in ("If", "Loop") or is_odd:
@@ -519,8 +520,9 @@ def execute(protos: _Protos, bound: Mapping[str, Array], paths: _Paths, define: 
         execution.outputs = dict(zip(names, execution.run(values), strict=True))
         sides.append(execution)
         assumptions |= execution.assumed
-    for number, _ in enumerate(terms.nodes):
-        refine(terms, number)
+    for number, state in enumerate(terms.states):
+        if state != (terms.merges, len(terms.known)):  # else nothing more is known since then
+            refine(terms, number)
     terms.infer = refine
     if [*sides[0].outputs] != [*sides[1].outputs] or defaults[0] != defaults[1]:
         raise CertificateError("the models have different outputs, or defaults of inputs")

@@ -4,6 +4,7 @@
 #
 # A size is equal to its polynomial, an element of int64 modulo 2^64.
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -105,7 +106,10 @@ def wider(dims: Iterable[Dim]) -> Dim:
     #     [n] + ([n] + [m])     the wider one of m and n
     #
     # It is a name of the checker's own where that depends on the sizes, and unknown for sums.
-    return _widest({part for dim in dims for part in _parts_of(dim)})
+    sizes = {*dims} - {1}
+    if len(sizes) < 2:
+        return sizes.pop() if sizes else 1
+    return _widest({part for dim in sizes for part in _parts_of(dim)})
 
 
 def smaller(number: int, dim: Dim) -> Dim:
@@ -126,11 +130,12 @@ def _widest(parts: set[tuple[int, Any]]) -> Dim:
     return f"{_WIDER}{json.dumps(sorted(parts))}" if is_short else None
 
 
-def _parts_of(dim: Dim) -> list[tuple[int, Any]]:
+@functools.lru_cache(1 << 12)
+def _parts_of(dim: Dim) -> tuple[tuple[int, Any], ...]:
     """Sizes of which a size is the wider one, each at most a number; itself for another one."""
     if not isinstance(dim, str) or not dim.startswith(_WIDER):
-        return [(LIMIT, dim)]
-    return [(most, name) for most, name in json.loads(dim.removeprefix(_WIDER))]
+        return ((LIMIT, dim),)
+    return tuple([(most, name) for most, name in json.loads(dim.removeprefix(_WIDER))])
 
 
 def names_in(dim: Dim) -> set[str]:

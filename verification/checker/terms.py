@@ -129,10 +129,11 @@ class Terms:
     # classes since it was read, `elements` holds small integers by class, `known` the sums and
     # products that are sizes of tensors of the original, `free` constants that nothing has read,
     # `table` the terms by their keys.
+    # `states` holds for each term what stays until more is known of sizes.
     # Where `is_real`, terms are equal over the reals, and nothing is folded that rounds.
 
     def __init__(self, define: Define = lambda *question: None) -> None:
-        self.define, self.nodes = define, list[Node]()
+        self.define, self.nodes, self.states = define, list[Node](), list[tuple[int, int]]()
         self.merges, self.changed = 0, set[int]()
         self.known: set[Dim] = set()
         self.elements, self.constants = dict[int, Array](), dict[int, Tensor]()
@@ -203,9 +204,13 @@ class Terms:
             self._named[root] = fact, count  # its sizes have no newer names
         return fact
 
+    def value(self, term: int) -> int:
+        """Constant in the class of a term."""
+        return ABSENT if term == ABSENT else self._tensors.get(self.find(term), ABSENT)
+
     def tensor(self, term: int) -> Tensor | None:
         """Value of the class of a term, if that is a constant."""
-        number = ABSENT if term == ABSENT else self._tensors.get(self.find(term), ABSENT)
+        number = self.value(term)
         self.free.discard(number)
         return self.constants.get(number)
 
@@ -232,6 +237,10 @@ class Terms:
             args = (min(args), max(args))
         return head, node.output, args
 
+    def has(self, head: Head, args: Args, output: int) -> bool:
+        """Test for a term of an operator on equal operands."""
+        return self.key(Node(head, args, output, UNKNOWN)) in self.table
+
     def add(self, head: Head, args: Args = (), fact: Fact = UNKNOWN, output: int = 0) -> int:
         """Number of a term, which is built if there is none like it."""
         # Its unknown sizes get names of their own: each is one number for given values of the
@@ -255,6 +264,7 @@ class Terms:
         own = tuple([f"{OWN}{number}.{k}" if dim is None else dim for k, dim in sizes])
         fact = Fact(fact.elem_type, None if fact.shape is None else own)
         self.nodes.append(node._replace(fact=fact))
+        self.states.append((self.merges, len(self.known)))
         self.closed |= {number} if args and self.closed.issuperset(args) else set()
         self._parent.append(number)
         self._members.append([number])
