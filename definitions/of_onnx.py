@@ -5,6 +5,7 @@ import onnx
 from ..ir import MAX_OPSET
 from .attention import from_heads, to_heads
 from .case import Case, Signature, Unfit
+from .cells import CELLS
 from .definition import Definition
 from .expansion import expand
 
@@ -107,6 +108,7 @@ _OVER_REALS = [
             y = BatchNormalization {_NORMALIZATION} (x, s, b, m, v) }}""",
         _by_channel,
     ),
+    *CELLS,
 ]
 
 
