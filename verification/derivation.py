@@ -10,10 +10,12 @@ from typing import Any
 from ..ir import Array, BaseDir, ModelError, ModelSource
 from .certificate_check import Definitions, Step, derivation_of, make, replayed
 from .checker.execution import Application
+from .checker.movement import SINGLE
 from .checker.replay import Replay
-from .checker.rules import NOTIONS, RULES
-from .checker.scans import loop_of
-from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Fact, Head, Node, Terms
+from .checker.rows import ROWS, is_filled
+from .checker.rules import CELLS, NOTIONS, RULES
+from .checker.scans import loop_of, states_of
+from .checker.terms import ABSENT, COMMUTATIVE, CertificateError, Fact, Head, Node, Terms, parts
 from .second_opinion import agrees
 
 _WHOLE = (6, 7, 9)
@@ -24,12 +26,37 @@ _TOTAL = "total"
 _ROUNDED, _FOLDED, _UNROLLED = "rounded-constant", "constant-folding", "iterations"
 _FLOATS, _OF_INTEGERS = (1, 10, 11, 16), ("known-elements", "plus-zero-of-integers")
 """Element types of floats, and rules that are about no floats."""
+_NUMBERS = {
+    row.name: [each for each in row.pattern[1:] if not isinstance(each, str | tuple)]
+    for row in ROWS
+}
+"""Numbers in rules that are rows."""
+_REPEATED = frozenset(("constant", "Expand", "moved"))
+_BELOW: dict[str, list[frozenset[str]]] = {
+    **{
+        row.name: [frozenset(each[:1]) for each in row.pattern[1:] if isinstance(each, tuple)]
+        for row in ROWS
+    },
+    "equal-elements": [_REPEATED],
+    "equal-matrices": [_REPEATED],
+    "movement-of-operands": [SINGLE | {"MatMul"}],
+    "movement-of-part": [frozenset(("Concat",))],
+    "operator-of-row": [SINGLE | {"MatMul", "input", "Transpose", "Gather", "Loop", "moved"}],
+    "operator-first": [frozenset(("moved",))],
+    "parts-of-product": [frozenset(("Concat",))],
+    "scaled-channels": [frozenset(("Conv", "Gemm"))],
+    "selection-first": [SINGLE | {"MatMul"}],
+    "missing-row": [frozenset(("Squeeze",))],
+}
+"""Operators of which a rule needs one among the operands, in a class."""
 _OF_CONSTANTS = (
     *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
-    *("constants-of-sum", "constants-of-product", "definition"),
+    *("constants-of-sum", "constants-of-product", "definition", "sum-of-products"),
     *("formula", "bias-of-channels", "scaled-channels"),
 )
 """Rules over the reals that build functions of constants."""
+_OF_PARTS = ("factor-of-sum", "constants-of-sum", "constants-of-product")
+"""Rules in whose place sums of products are tried where cells are opened."""
 _ALIKE = ("equal-elements",)
 """Rule that computes functions of equal rows once."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
@@ -126,10 +153,9 @@ def _renumbered(search: Search, replay: Replay) -> tuple[list[Step], bool]:
             numbers[at] = twin
         return numbers.get(term, term)
 
-    rounded = {derived for rule, _, derived in search.steps if rule == _ROUNDED}
     steps, is_clean = list[Step](), True
     for rule, term, derived in _needed(search, executed):
-        reads_rounded = not rounded.isdisjoint(search.reads.get((rule, term), ()))
+        reads_rounded = not search.rounded.isdisjoint(search.reads.get((rule, term), ()))
         place, size = None if reads_rounded else number(term), len(terms.nodes)
         result = None if place is None else replay.derive(rule, place)
         if place is not None and result is not None:
@@ -196,6 +222,7 @@ class Search:
         steps: the steps so far: rule, term, and the term that is equal to it.
         built: for each step whether it shows something new, and the terms that it built.
         reads: for steps, constants of the rewrite alone whose values they read.
+        rounded: those that steps made symbols, or of which they made rows symbols.
         stuck: first pair of terms that no rule makes equal.
     """
 
@@ -215,7 +242,9 @@ class Search:
         self._derived: dict[tuple[str, int], tuple[object, ...]] = {}
         self._folds: dict[int, bool] = {}
         self._free = {*self.terms.free}
+        self._has_cells = any(node.head.name in CELLS for node in self.terms.nodes)
         self.reads: dict[tuple[str, int], set[int]] = {}
+        self.rounded = set[int]()
 
     @property
     def reason(self) -> str:
@@ -499,9 +528,15 @@ class Search:
         first = tried + 1 if state == self._state(term, whole) else 0
         if first > level or self._is_over or term in self._vain or self._is_copy(term):
             return
-        kind = terms.fact(term).elem_type
-        for name in _rules_of(first, level, terms.nodes[term].head.name, kind):
-            self._make(name, term, whole=whole)
+        (head, args, *_), kind = terms.nodes[term], terms.fact(term).elem_type
+        members = {member for arg in args if arg != ABSENT for member in terms.members(arg)}
+        below = {terms.nodes[member].head.name for member in members}
+        for name in _rules_of(first, level, head.name, kind):
+            is_odd = any(below.isdisjoint(needs) for needs in _BELOW.get(name, ()))
+            for number in () if is_odd else _NUMBERS.get(name, ()):
+                is_odd |= not any(is_filled(terms, arg, number) for arg in args if arg != ABSENT)
+            if not is_odd:
+                self._make(name, term, whole=whole)
         self._tried[term, whole] = level, self._state(term, whole)
 
     def _state(self, term: int, whole: bool) -> tuple[int, Fact]:
@@ -555,12 +590,17 @@ class Search:
                 self._numbers.add(mark)
             elif name == _ROUNDED or any(arg >= 0 and find(arg) == find(term) for arg in args):
                 return  # x + 0, which is x, has ever more sums
-        if name == _FOLDED and not self._is_constant(term):
+        if name == _FOLDED and not self._is_constant(term, is_last=whole):
+            return
+        if name == "row-by-row" and self._is_state(term):
+            return
+        if name in (_OF_PARTS if self._has_cells else ("sum-of-products",)):
             return
         if name == _UNROLLED and not self._unrolls:
             return
         size = len(self.terms.nodes)
         operands = self._operands_now(term) if name.startswith(_OF_SIZES) else ()
+        operands = (self.terms.merges,) if name == "sum-of-products" else operands
         once = self._derived.get((name, term)) == operands
         is_deep = whole and name == "known-elements"  # of operands of operands of operands
         is_copy = name == _UNROLLED and term in self._copies and self._is_moved(term)
@@ -584,10 +624,24 @@ class Search:
             self.steps.append(step)
             self.built[step] = is_new, built
 
-    def _is_constant(self, term: int) -> bool:
-        """Test for an operator on constants, whose values it does not read."""
-        tensor, args = self.terms.tensor, self.terms.nodes[term].args
-        return all(arg == ABSENT or tensor(arg) is not None for arg in args)
+    def _is_constant(self, term: int, is_last: bool) -> bool:
+        """Test for an operator on constants, whose values it does not read.
+
+        Weights of a recurrent operator in the rewrite are read last: they may be functions.
+        """
+        tensor, args, find = self.terms.tensor, self.terms.nodes[term].args, self.terms.find
+        waits = self._has_cells and not is_last
+        weights = {find(each) for each in self._free if waits and self._is_weight(each)}
+        return all(a == ABSENT or (tensor(a) and find(a) not in weights) for a in args)
+
+    def _is_state(self, term: int) -> bool:
+        """Test for rows that are a state: moving its operators out leads to more states."""
+        node = self.terms.nodes[term]
+        if node.head.key is None:
+            return False
+        ends, count = parts(node).outputs, states_of(node)
+        roots = {self.terms.find(end) for end in ends[1:count]}
+        return node.output + 1 >= count and self.terms.find(ends[node.output + 1]) in roots
 
     def _is_moved(self, term: int) -> bool:
         """Test for a loop without states that equals something else."""
@@ -606,10 +660,11 @@ class Search:
             derived = self.replay.derive(rule, term)
             if variables and derived is None:
                 self._unrolled[variables] = self._unrolled.get(variables, 0) + 1
+            read = self._free - self.terms.free
             if rule == _ROUNDED and derived is not None:
-                self._free = {*self.terms.free}
-            elif len(self.terms.free) < len(self._free):
-                self.reads[rule, term] = self._free - self.terms.free
+                self.rounded, self._free = self.rounded | read, {*self.terms.free}
+            elif read and derived is not None:
+                self.reads[rule, term] = read
             # The checker folds by the reference. A value on which onnxruntime disagrees would make
             # a claim that no run confirms.
             if rule == _FOLDED and derived is not None and term not in self._folds:

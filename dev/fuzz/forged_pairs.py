@@ -3,6 +3,7 @@
 A pair has a name, the opsets of both models, the text that both begin with, and what follows there.
 """
 
+import forged_cells
 import forged_loops
 import forged_reals
 import forged_rows
@@ -717,4 +718,5 @@ g (float[2,2,2] x, int64[2,1] i) => (y)
 
 
 PAIRS = pairs(TEXT + forged_loops.TEXT[1:] + forged_rows.TEXT[1:])
-VALUES, REALS, DEFINITIONS = pairs(OF_VALUES), pairs(forged_reals.TEXT), pairs(OF_DEFINITIONS)
+VALUES, DEFINITIONS = pairs(OF_VALUES), pairs(OF_DEFINITIONS)
+REALS = pairs(forged_reals.TEXT + forged_cells.TEXT[1:])

@@ -216,3 +216,97 @@ TEXT += "".join(
         ("another hit", "e=Less(v,m)\nr", "e=Less(m,v)\nr"),
     )
 )
+TEXT += r"""
+# a first state that is another one, 18, 18
+g (float[n,2] x, float[2] a, float[2] b) => (y) <bool c={1}, int64 z={0}> {
+h=Shape(x) t=Gather(h,z) s=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s)=>(bool e, float[2] u){
+e=Identity(d) k=Gather(x,i) u=Tanh(s) }>
+- q=Cast<to=9>(t) y=Where(q,s,b) }
++ y=Identity(s) }
+# a choice by the size of another tensor, 18, 18
+g (float[n,2] x, float[m,2] v, float[2] a) => (y) <bool c={1}, int64 z={0}> {
+hv=Shape(v) tv=Gather(hv,z) h=Shape(x) t=Gather(h,z) s=Loop(t,c,a)<body=l(int64 i, bool d,
+float[2] s)=>(bool e, float[2] u){ e=Identity(d) k=Gather(x,i) u=Tanh(s) }>
+- q=Cast<to=9>(tv) y=Where(q,s,a) }
++ y=Identity(s) }
+# a number of iterations that is unknown, 18, 18
+g (float[2] x, float[2] a, int64 m, bool c) => (y) {
+s=Loop(m,c,a)<body=l(int64 i, bool d, float[2] s)=>(bool e, float[2] u){ e=Identity(d) u=Tanh(s) }>
+- t=Mul(m,m) q=Cast<to=9>(t) y=Where(q,s,a) }
++ y=Identity(s) }
+# a number that is unknown on both sides, 18, 18
+g (float[n,2] x, float[2] a, int64 m, bool c) => (y) <int64 z={0}> {
+h=Shape(x) t=Gather(h,z) k=Mul(t,t)
+s=Loop(k,c,a)<body=l(int64 i, bool d, float[2] s)=>(bool e, float[2] u){ e=Identity(d) u=Tanh(s) }>
+- q=Cast<to=9>(k) y=Where(q,s,a) }
++ y=Identity(s) }
+# a condition that may end the loop, and sizes, 18, 18
+g (float[n,2] x, float[2] a, bool c) => (y) <int64 z={0}, int64 two={3}> {
+h=Shape(x) t=Gather(h,z) k=Sub(t,two)
+s=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s)=>(bool e, float[2] u){ e=Identity(d) u=Tanh(s) }>
+- q=Cast<to=9>(k) y=Where(q,s,a) }
++ y=Identity(s) }
+# the states the other way round, 18, 18
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64 z={0}> {
+h=Shape(x) t=Gather(h,z) s=Loop(t,c,a)<body=l(int64 i, bool d, float[2] s)=>(bool e, float[2] u){
+e=Identity(d) u=Tanh(s) }>
+- q=Cast<to=9>(t) y=Where(q,a,s) }
++ y=Identity(s) }
+# positions that do not start at 0, 18, 18
+g (float[n,2] x) => (y) <int64 z={0}, int64 o={1}> {
+- h=Shape(x) n=Gather(h,z) r=Range(o,n,o) y=Gather(x,r) }
++ y=Identity(x) }
+# positions that end before the last one, 18, 18
+g (float[n,2] x) => (y) <int64 z={0}, int64 o={1}> {
+- h=Shape(x) n=Gather(h,z) m=Sub(n,o) r=Range(z,m,o) y=Gather(x,r) }
++ y=Identity(x) }
+# positions of another axis, 18, 18
+g (float[n,m] x) => (y) <int64 z={0}, int64 o={1}> {
+- h=Shape(x) n=Gather(h,z) r=Range(z,n,o) y=Gather<axis=1>(x,r) }
++ y=Identity(x) }
+# positions of the first axis for the last, 18, 18
+g (float[n,n] x, float[n,n] v) => (y) <int64 z={0}, int64 o={2}> {
+- h=Shape(x) n=Gather(h,z) r=Range(z,n,o) y=Gather<axis=-1>(x,r) }
++ y=Identity(x) }
+# positions that may be out of range, 18, 18
+g (float[n,m] x) => (y) <int64 z={0}, int64 o={1}> {
+- y=Identity(x) }
++ h=Shape(x) n=Gather(h,z) r=Range(z,n,o) d=Gather<axis=-1>(x,r) y=Identity(x) }
+# positions of another tensor, 18, 18
+g (float[n,m] x, float[k,2] v) => (y) <int64 z={0}, int64 o={1}> {
+- y=Identity(x) }
++ h=Shape(v) n=Gather(h,z) r=Range(z,n,o) d=Gather(x,r) y=Identity(x) }
+# a state that gets an axis in each iteration, 18, 18
+g (float[n,2] x, float[2] a) => (y) <bool c={1}, int64[1] z={0}, int64[1] k={1}, int64[2] o={0,1},
+int64 zz={0}, int64[3] ones={1,1,1}> {
+h=Shape(x) t=Gather(h,zz) t3=Reshape(t,ones)
+s=Loop(t,c,a)<body=l(int64 i, bool d, float s)=>(bool e, float u){ e=Identity(d) u=Unsqueeze(s,z) }>
+q=Cast<to=9>(t3)
+- y=Where(q,s,a) }
++ y=Identity(s) }
+# a state that doubles, 18, 18
+g (float[n,2] x, float[1] a) => (y) <bool c={1}, int64 z={0}, float[2] b={1,2}> {
+h=Shape(x) t=Gather(h,z)
+s=Loop(t,c,a)<body=l(int64 i, bool d, float[k] s)=>(bool e, float[j] u){ e=Identity(d)
+u=Concat<axis=0>(s,s) }>
+- q=Cast<to=9>(t) y=Where(q,s,b) }
++ y=Identity(s) }
+# a Where by a vector, 18, 18
+g (float[n,2] x, float[1] a) => (y) <bool c={1}, int64 z={0}, int64[2] o={1,1}> {
+h=Shape(x) t=Gather(h,z) t2=Reshape(t,o)
+s=Loop(t,c,a)<body=l(int64 i, bool d, float[1] s)=>(bool e, float[1] u){ e=Identity(d) u=Tanh(s) }>
+- q=Cast<to=9>(t2) y=Where(q,s,a) }
++ y=Identity(s) }
+# a Gather of another axis by a Range, 18, 18
+g (float[n,m] x) => (y) <int64 z={0}, int64 o={1}> {
+- h=Shape(x) n=Gather(h,o) r=Range(z,n,o) y=Gather(x,r) }
++ y=Identity(x) }
+# a Gather of all positions but the first, 18, 18
+g (float[n,m] x) => (y) <int64 z={0}, int64 o={1}> {
+- h=Shape(x) n=Gather(h,z) r=Range(o,n,o) y=Gather(x,r) }
++ y=Identity(x) }
+# every other position, 18, 18
+g (float[n,m] x) => (y) <int64 z={0}, int64 o={2}> {
+- h=Shape(x) n=Gather(h,z) r=Range(z,n,o) y=Gather(x,r) }
++ y=Identity(x) }
+"""

@@ -130,4 +130,30 @@ e = Identity (d) k = Gather (x, i) u = Max (k, s) }> }
 + <int64[1] o = {0}, float v = {nan}> { f = Unsqueeze (a, o) q = Concat <axis = 0> (f, x)
 m = ReduceMax <keepdims = 0> (q, o) g = IsNaN (q) h = Cast <to = 1> (g)
 r = ReduceSum <keepdims = 0> (h, o) b = Cast <to = 9> (r) y = Where (b, v, m) }
+# cell
+(float[3, 1, 2] x, float[1, 2, 2] w, float[1, 2, 2] r) {
+- y = RNN <hidden_size = 2, activations = ["Tanh"]> (x, w, r) }
++ y = RNN <hidden_size = 2> (x, w, r) }
+# missing-row
+(float[n, 1, 2] x, float[1, 1, 2] o, float[1, 1, 2] u, float[1, 2, 2] w, float[1, 2, 2] r)
+<int64[1] z = {0}, int64[1] k = {1}> {
+- s = Shape (x) n = Slice (s, z, k, z) f = Equal (n, z) c = Cast <to = 7> (f)
+e = Slice (o, z, c, z) p = Concat <axis = 0> (x, e) a = RNN <hidden_size = 2> (p, w, r)
+t = Squeeze (a, k) y = Slice (t, z, n, z) }
++ s = Shape (x) n = Slice (s, z, k, z) f = Equal (n, z) c = Cast <to = 7> (f)
+e = Slice (u, z, c, z) p = Concat <axis = 0> (x, e) a = RNN <hidden_size = 2> (p, w, r)
+t = Squeeze (a, k) y = Slice (t, z, n, z) }
+# sum-of-products: of the rows of a recurrent operator
+(float[3, 1, 2] x, float[3, 1, 2] v, float[1, 2, 2] w, float[1, 2, 2] r) {
+- s = Add (x, v) p = Mul (s, x) y = RNN <hidden_size = 2> (p, w, r) }
++ a = Mul (x, x) b = Mul (v, x) p = Add (a, b) y = RNN <hidden_size = 2> (p, w, r) }
+# operator-of-row
+(float[3, 2] x, float[2] b, float[3] v) { i = ArgMax <axis = 0, keepdims = 0> (v)
+- d = Gather (x, i) p = Add (x, b) q = Tanh (p) y = Gather (q, i) }
++ k = Gather (x, i) s = Add (k, b) y = Tanh (s) }
+# parts-of-product
+(float[n, 2] x, float[n, 1] h, float[3, 2] w)
+- { c = Concat <axis = 1> (x, h) y = MatMul (c, w) }
++ <int64[1] z = {0}, int64[1] k = {2}, int64[1] l = {3}> { a = Slice (w, z, k, z)
+b = Slice (w, k, l, z) p = MatMul (x, a) q = MatMul (h, b) y = Add (p, q) }
 """)

@@ -137,6 +137,7 @@ class Execution:
         self.inferred: list[tuple[Body, Head, int]] = []
         self.bodies: list[tuple[int, str]] = []
         self._terms, self._is_original, self._depth = terms, is_original, 0
+        self.level = 0
         self._graph, self._folder = model.graph, folder
         keys = [(normal_domain(f.domain), f.name, f.overload) for f in model.functions]
         self._functions = dict(zip(keys, model.functions, strict=True))
@@ -418,7 +419,7 @@ class Execution:
 
     def _level(self) -> int:
         """Number of loops around."""
-        return sum(self.bodies[number][1] not in BRANCHES for number in self._guards)
+        return self.level + sum(self.bodies[k][1] not in BRANCHES for k in self._guards)
 
     def _run(self, body: Body, scope: _Scope, facts: Sequence[Fact]) -> tuple[list[int], list[int]]:
         """Variables and outputs of a body that runs once."""

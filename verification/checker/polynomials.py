@@ -20,7 +20,8 @@ _WIDER = f"{OWN}wider of "
 _MOST_PRODUCTS, _MOST_NAMES = 16, 8
 
 
-def _parts(dim: Dim) -> dict[Monomial, int]:
+def products_of(dim: Dim) -> dict[Monomial, int]:
+    """Products of names with their factors; none for an unknown polynomial."""
     if isinstance(dim, tuple):
         return dict(dim)
     return {(dim,): 1} if isinstance(dim, str) else {(): dim} if dim else {}
@@ -43,15 +44,15 @@ def add(one: Dim, other: Dim, factor: int = 1) -> Dim:
     """Sum of a polynomial and another one times a factor."""
     if one is None or other is None:
         return None
-    parts = _parts(one)
-    for names, number in _parts(other).items():
+    parts = products_of(one)
+    for names, number in products_of(other).items():
         parts[names] = parts.get(names, 0) + factor * number
     return _normal(parts)
 
 
 def is_at_least(number: int, dim: Dim) -> bool:
     """Test for a polynomial that is at least a number for all sizes."""
-    parts = _parts(dim)
+    parts = products_of(dim)
     is_above = dim is not None and parts.pop((), 0) >= number
     return is_above and all(factor > 0 for factor in parts.values())
 
@@ -65,8 +66,8 @@ def multiply(*dims: Dim) -> Dim:
         if total is None or dim is None:
             return None
         parts = dict[Monomial, int]()
-        for names, number in _parts(total).items():
-            for more, factor in _parts(dim).items():
+        for names, number in products_of(total).items():
+            for more, factor in products_of(dim).items():
                 key = tuple(sorted(names + more))
                 parts[key] = parts.get(key, 0) + number * factor
         total = _normal(parts)
@@ -75,12 +76,12 @@ def multiply(*dims: Dim) -> Dim:
 
 def divide(dim: Dim, divisor: Dim) -> Dim:
     """Quotient by a size that is not 0; None if it is another sum, or does not divide each part."""
-    factors = [*_parts(divisor).items()]
+    factors = [*products_of(divisor).items()]
     if dim is None or len(factors) != 1:
         return None if dim is None or dim != divisor else 1
     ((names, share),) = factors
     quotient = dict[Monomial, int]()
-    for each, number in _parts(dim).items():
+    for each, number in products_of(dim).items():
         rest = Counter(each)
         rest.subtract(names)
         if number % share or min(rest.values(), default=0) < 0:
@@ -140,7 +141,7 @@ def _parts_of(dim: Dim) -> tuple[tuple[int, Any], ...]:
 
 def names_in(dim: Dim) -> set[str]:
     """Names in a polynomial, those of which others are the smaller or wider one."""
-    parts = [part for names in _parts(dim) for name in names for part in _parts_of(name)]
+    parts = [part for names in products_of(dim) for name in names for part in _parts_of(name)]
     return {name for _, name in parts}
 
 
@@ -148,7 +149,7 @@ def is_multiple_of_2_64(dim: Dim) -> bool | None:
     """Test whether a polynomial over sizes is 0 modulo 2^64; None if that depends on them."""
     if dim is None or dim == 0:
         return None if dim is None else True
-    parts = _parts(dim)
+    parts = products_of(dim)
     least = most = parts.pop((), 0)
     for names, number in parts.items():
         if len(names) > 1:

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from .execution import Execution
 from .folding import MOVING, computed, rounds
 from .inference import REDUCED, broadcast, fact_of_output
 from .meaning import BRANCHES, FIRST, head_of
-from .polynomials import Dim, add, divide, is_at_least, multiply
+from .polynomials import Dim, add, divide, is_at_least, multiply, products_of
 from .rows import ROWS, Kind, apply, derive_row, integers, is_filled, plain
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
@@ -42,6 +43,7 @@ class Rule(NamedTuple):
 
 LONGER = "gives the same bits as its definition"
 FORMULA = "is its definition over the reals"
+EQUATIONS = "computes the equations of its specification, and its sequences have an element"
 OF_ROWS = "of some rows gives the same bits as of all rows"
 # Assumptions about an operator that rounds in between.
 FOLDED = "of constants gives the same bits in the runtime"
@@ -50,6 +52,7 @@ ROUNDED = (
     " computes, within the error of computing it in the constant's type"
 )
 SUMMED = "CumSum adds one row after another"
+CELLS = "GRU", "LSTM", "RNN"
 _CHANNELS, _FORMULAS = ("Conv", "Gemm"), names("BatchNormalization HardSwish LogSoftmax Softmax")
 _FLOATS, _WHOLE = {1, 10, 11, 16}, {2, 3, 4, 5, 6, 7, 9, 12, 13}
 # Rules by the name that certificates have for them.
@@ -85,6 +88,7 @@ _rule("row-by-row", "Loop", kind="value", assumes=OF_ROWS)(scans.row_by_row)
 _rule("states", "Loop", kind="value")(scans.states)
 _rule("first-hit", "Loop", kind="weaker")(scans.first_hit)
 _rule("scattered-rows", "Loop", kind="value")(scans.scattered_rows)
+_rule("last-state", "Where", kind="value")(scans.last_state)
 _rule("sums", "Loop", kind="value", assumes=SUMMED)(
     lambda terms, node, fact: scans.states(terms, node, fact, scans.SUMMED.get(fact.elem_type, ()))
 )
@@ -153,22 +157,173 @@ def dropout(terms: Terms, node: Node, fact: Fact) -> int | None:
     return node.args[0] if is_plain and is_off else None
 
 
+_RING = "Add", "Mul", "Neg", "Sub", "Sum"
+# Largest number that all floats have, and the most terms of a sum.
+_MOST_NUMBER, _MOST_READ = 1 << 8, 64
+
+
+@_rule("sum-of-products", *_RING, kind="value", notion="reals")
+def sum_of_products(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Write sums, differences and products of floats as a sum of products."""
+    # (1 - z) * n + z * h     n + z * h - z * n, in the order of the terms
+    atoms, kind = set[str](), onnx.helper.tensor_dtype_to_np_dtype(fact.elem_type or 1)
+    is_plain = fact.elem_type in _FLOATS and node.head.version >= FIRST
+    own = terms.add(*node[:2], fact, node.output)
+    total = products_of(_polynomial(terms, own, {}, atoms) if is_plain else None)
+    # What is left out may have no value: y - y where y is 1 / 0.
+    is_odd = not total or max(map(abs, total.values())) > _MOST_NUMBER
+    if is_odd or {name for product in total for name in product} != atoms:
+        return None
+    scales, times = dict[tuple[str, ...], int](), partial(apply, terms, "Mul")
+    for product, number in sorted(total.items()):
+        constants = [int(name[1:]) for name in product if name[0] == "c"]
+        one = [terms.constant(np.array(number, kind))] if number != 1 or not constants else []
+        scale, key = reduce(times, constants + one), product[len(constants) :]
+        scales[key] = apply(terms, "Add", scales[key], scale) if key in scales else scale
+    parts = [(*[int(name[1:]) for name in key], scale) for key, scale in scales.items()]
+    parts = [e[: len(e) - (len(e) > 1 and is_filled(terms, e[-1], 1.0))] for e in parts]
+    derived = reduce(partial(apply, terms, "Add"), [reduce(times, each) for each in parts])
+    return derived if terms.fact(derived).shape == fact.shape is not None else None
+
+
+def _polynomial(terms: Terms, term: int, read: dict[int, Dim], atoms: set[str]) -> Dim:
+    """Polynomial over terms; None for a long one, or with a number that is not real."""
+    root, is_free = terms.find(term), not terms.free.isdisjoint(terms.members(term))
+    (array,) = (None,) if is_free else terms.arrays((term,))
+    if array is not None and array.size:
+        first = float(array.flat[0])
+        if first.is_integer() and abs(first) <= _MOST_NUMBER and (array == first).all():
+            return int(first)
+        if not np.isfinite(array).all():
+            return None
+        root = terms.find(terms.constant(_rows(array)))
+    is_closed = not terms.closed.isdisjoint(terms.members(root))
+    name = f"{'c' if is_closed else 'o'}{root}"
+    if root not in read:
+        is_short, read[root] = not is_closed and len(read) < _MOST_READ, name  # as below itself
+        nodes = [each for each in terms.operators(term, *_RING) if each.head.version >= FIRST]
+        for head, args, *_ in nodes[:is_short]:
+            parts = [_polynomial(terms, arg, read, atoms) for arg in args]
+            sign, is_sum = -1 if head.name in ("Neg", "Sub") else 1, head.name not in ("Mul", "Neg")
+            add_all = partial(reduce, partial(add, factor=sign))
+            read[root] = add_all(parts) if is_sum else multiply(sign, *parts)
+    atoms |= {name} if read[root] == name else set()
+    return read[root]
+
+
+@_rule("operator-of-row", "Gather", kind="value", notion="reals")
+def operator_of_row(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Apply an operator to the row that a Gather takes of its result."""
+    # Gather (Add (MatMul (x, w), b), i)     Add (MatMul (Gather (x, i), w), b)
+    (source, index), axis = node.args, node.head.integer("axis")
+    shape = terms.fact(source).shape
+    if terms.fact(index).shape != () or shape is None or not 0 <= axis < len(shape):
+        return None
+    if axis:
+        return apply(terms, "Gather", scans.moved_axis(terms, source, axis, 0), index)
+    for head, args, *_ in terms.operators(source, "MatMul", *movement.SINGLE):
+        shapes = [terms.fact(arg).shape or () for arg in args]
+        rows = [own[:1] == shape[:1] and len(own) == len(shape) for own in shapes]
+        fits = all(row or len(own) < len(shape) for row, own in zip(rows, shapes, strict=True))
+        if head.name == "MatMul":  # rows of one matrix
+            rows, fits = [True, False], len(shapes[0]) == len(shape) > 1 and len(shapes[1]) == 2
+        fits &= head.version >= FIRST and None not in [terms.fact(arg).shape for arg in args]
+        pairs = zip(args, rows, strict=True)
+        args = tuple([apply(terms, "Gather", arg, index) if row else arg for arg, row in pairs])
+        inner = fact_of_output(terms, head, args, 0)
+        if fits and inner.shape == fact.shape:
+            return terms.add(head, args, inner)
+    return None
+
+
+@_rule("parts-of-product", "MatMul", kind="value", notion="reals")
+def parts_of_product(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Add products of columns and rows in place of one of their Concat."""
+    # MatMul (Concat <-1> (x, h), w)     MatMul (x, w [:n]) + MatMul (h, w [n:])
+    (rows, matrix), zero = node.args, integers(terms, [0])
+    ranks = [len(terms.fact(arg).shape or ()) for arg in node.args]
+    for head, args, *_ in terms.operators(rows, "Concat"):
+        sizes = [(terms.fact(arg).shape or (None,))[-1] for arg in args]
+        numbers = [size for size in sizes if isinstance(size, int) and size > 0]
+        if numbers == sizes and ranks == [head.integer("axis") + 1, 2]:
+            ends = [integers(terms, [n]) for n in (0, *accumulate(numbers))]
+            parts = [apply(terms, "Slice", matrix, *e, zero) for e in pairwise(ends)]
+            products = [apply(terms, "MatMul", *e) for e in zip(args, parts, strict=True)]
+            return reduce(partial(apply, terms, "Add"), products)
+    return None
+
+
 _rule("cast-to-own-type", "Cast", kind="safe")(
     lambda terms, node, fact: node.args[0] if terms.fact(node.args[0])[0] == fact[0] > 0 else None
 )
 
 
 @_rule("normalization", "LayerNormalization", "RMSNormalization", kind="weaker", assumes=LONGER)
+@_rule("cell", *CELLS, kind="value", assumes=EQUATIONS, notion="reals")
 @_rule("formula", *_FORMULAS, kind="value", assumes=FORMULA, notion="reals")
 @_rule("definition", "Gelu", "Gemm", "Mish", "ReduceL2", kind="spelling", assumes=LONGER)
 def definition(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Write an operator by the function that defines it, where both have one type."""
-    call = onnx.NodeProto(op_type=node.head.name, output=["y"])
     execution = Execution(terms, onnx.ModelProto(), None, is_original=None)
-    attributes = [onnx.AttributeProto.FromString(content) for _, content in node.head.attributes]
-    is_new = node.head.version == plain(node.head.name).version and not node.output
-    results = execution.opened(call, attributes, node.args) if is_new else None
-    return results[0] if results and terms.fact(results[0]) == fact else None
+    is_new = node.head.version == plain(node.head.name).version
+    # Bodies of the function are inside of those around the operator.
+    around = [terms.nodes[n].head for arg in node.args for n in terms.unbound(arg, 0)]
+    execution.level = max([-1, *[h.key[0] for h in around if h.name == "variable"]]) + 1
+    is_new &= all(head.name == "variable" for head in around)
+    results = execution.opened(*_call(node.head, node.output), node.args) if is_new else None
+    own = (results or ())[node.output :][:1]
+    return own[0] if own and terms.fact(own[0]) == fact else None
+
+
+def _call(head: Head, output: int) -> tuple[onnx.NodeProto, list[onnx.AttributeProto]]:
+    """Node of an operator with its attributes, and with the outputs up to one."""
+    call = onnx.NodeProto(op_type=head.name, output=[f"y{k}" for k in range(output + 1)])
+    return call, [onnx.AttributeProto.FromString(content) for _, content in head.attributes]
+
+
+def _some_rows(terms: Terms, term: int) -> int | None:
+    """Rows of a Concat that has one more if there is none."""
+    # Concat <0> (x [n], Slice (z [1], [0], Cast (Equal (n, [0])), [0]))
+    at, numbers = terms.operators, terms.numbers
+    for head, (rows, *more), *_ in at(term, "Concat"):
+        (size,) = (terms.fact(rows).shape or ())[:1] or (None,)
+        is_plain = size is not None and not head.integer("axis") and len(more) == 1
+        lists = [each.args for each in at(more[0], "Slice")] if is_plain else []
+        for one, start, end, axis in [args for args in lists if len(args) == 4]:
+            is_one = (terms.fact(one).shape or ())[:1] == (1,)
+            is_one &= [*map(numbers, (start, axis))] == [[0], [0]]
+            flags = [equal.args for cast in at(end, "Cast") for equal in at(cast.args[0], "Equal")]
+            for count, zero in flags if is_one else ():
+                if numbers(zero) == [0] and sizes_in(terms, count) == (size,):
+                    return rows
+    return None
+
+
+def _like(terms: Terms, node: Node, *args: int) -> int:
+    """Operator of a term on other arguments."""
+    fact = fact_of_output(terms, node.head, args, node.output)
+    return terms.add(node.head, args, fact, node.output)
+
+
+@_rule("missing-row", "Slice", "Where", kind="value", notion="reals")
+def missing_row(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Leave out the row that a recurrent operator has in place of none."""
+    # Slice (Squeeze (GRU (Concat (x [n], a row if n is 0))), 0, n)     Squeeze (GRU (x))
+    # Where (n, Squeeze (GRU (...)), h)     Where (n, Squeeze (GRU (x)), h)
+    is_slice, (one, *rest) = node.head.name == "Slice", node.args
+    casts = [each.args[0] for each in terms.operators(one, "Cast") if each.head.integer("to") == 9]
+    is_prefix = len(rest) == 3 and [*map(terms.numbers, rest[::2])] == [[0], [0]]
+    sizes = [sizes_in(terms, n) for n in (rest[1:2] * is_prefix if is_slice else casts)]
+    for squeeze in terms.operators(one if is_slice else rest[0], "Squeeze"):
+        fits = terms.numbers((*squeeze.args, ABSENT)[1]) == [int(is_slice)]
+        for cell in map(terms.nodes.__getitem__, terms.members(squeeze.args[0])):
+            is_cell = fits and cell.head.name in CELLS and bool(cell.output) != is_slice
+            rows = _some_rows(terms, cell.args[0]) if is_cell else None
+            if rows is not None and (terms.fact(rows).shape or ())[:1] in sizes:
+                inner = _like(terms, cell, rows, *cell.args[1:])
+                derived = _like(terms, squeeze, inner, *squeeze.args[1:])
+                return derived if is_slice else _like(terms, node, one, derived, *rest[1:])
+    return None
 
 
 @_rule("bias-of-channels", *_CHANNELS, kind="value", notion="reals")
@@ -197,11 +352,13 @@ def scaled_channels(terms: Terms, node: Node, fact: Fact) -> int | None:
     return None
 
 
-@_rule("all-of-operand", "Concat", "Slice", kind="value")
+@_rule("all-of-operand", "Concat", "Gather", "Slice", kind="value")
 def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Drop empty operands of a Concat, and one or a Slice that keeps all."""
+    """Drop empty operands of a Concat, and operators that keep all of one."""
     args, axis = node.args, node.head.integer("axis")
     shapes = [terms.fact(arg).shape for arg in args]
+    if node.head.name == "Gather":
+        return args[0] if _takes_all(terms, node, shapes[0] or ()) else None
     if node.head.name == "Concat":
         full = [a for a, s in zip(args, shapes, strict=True) if (s or ())[axis:][:1] != (0,)]
         full = full if full and axis >= 0 else [*args]
@@ -211,6 +368,14 @@ def all_of_operand(terms: Terms, node: Node, fact: Fact) -> int | None:
     is_all = None not in (fact.shape or (None,)) and shapes[0] == fact.shape and len(args) > 2
     is_all &= all(e is not None and not any(n != k for n in e) for k, e in enumerate(lists))
     return args[0] if is_all else None
+
+
+def _takes_all(terms: Terms, node: Node, shape: Shape) -> bool:
+    """Test for a Gather of all positions of an axis, in order."""
+    axis, own = node.head.integer("axis"), terms.operators(node.args[1], "Range")
+    (size,) = (shape[axis:] if axis >= 0 else ())[:1] or (None,)
+    ends = [args[1] for _, args, *_ in own if [*map(terms.numbers, args[::2])] == [[0], [1]]]
+    return size is not None and (size,) in [sizes_in(terms, end) for end in ends]
 
 
 _MOVED: dict[str, tuple[int, list[str]]] = {
@@ -368,7 +533,8 @@ def _gathers(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
     (size,) = (shapes[0][max(node.head.integer("axis"), 0) :] or (None,))[:1]
     indices = sizes_in(terms, node.args[1]) or (None,)
     rest = [add(size, n, -1) if terms.is_size(n) else None for n in indices]
-    return node.head.integer("axis") >= 0 and all(is_at_least(1, n) for n in rest)
+    fits = all(is_at_least(1, n) for n in rest) or _takes_all(terms, node, shapes[0])
+    return node.head.integer("axis") >= 0 and fits
 
 
 def _selects(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
@@ -416,12 +582,29 @@ def _fits(shapes: Sequence[Shape]) -> bool:
     return all(dim in (1, size) for pair in ends for dim, size in zip(*pair, strict=True))
 
 
+def _iterates(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
+    """Test for a recurrent operator on sequences with an element, whose sizes fit."""
+    (head, args, *_), hidden = node, node.head.integer("hidden_size")
+    count = 2 if head.attribute("direction") == b"bidirectional" else 1
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[head.name] * hidden
+    length, batch, width = shapes[0] if len(shapes[0]) == 3 else (0, 0, 0)
+    full: list[object] = [(count, gates, width), (count, gates, hidden), (count, 2 * gates), None]
+    full += [(count, batch, hidden), (count, batch, hidden), (count, 3 * hidden)]
+    own = [None if arg == ABSENT else terms.fact(arg).shape for arg in args[1:]]
+    fits = all(a in (None, b) for a, b in zip(own, full, strict=False))
+    fits &= _whole((batch, width, hidden))
+    fits &= is_at_least(1, length) or _some_rows(terms, args[0]) is not None
+    # Its equations are those of activations that exist.
+    return fits and terms.define(terms, *_call(head, 0), {}, args) is not None
+
+
 # Tests by operator, of operands of known types and shapes.
 _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
     **dict.fromkeys(_REDUCTIONS, _reduces),
     "Concat": _concatenates,
     "Conv": _convolves,
     "GlobalAveragePool": lambda t, n, s: len(s[0]) > 2 and _whole(s[0][2:]),
+    **dict.fromkeys(CELLS, _iterates),
     "CumSum": lambda t, n, s: s[1] == () and bool(_places(len(s[0]), _axes(t, n))),
     "Gather": _gathers,
     "MatMul": lambda t, n, s: s[0][-1:] == s[1][-2:][:1] != () and _fits([e[:-2] for e in s]),

@@ -519,6 +519,23 @@ def rows_that_run(terms: Terms, node: Node, fact: Fact) -> int | None:
     return apply(terms, "Slice", rows, integers(terms, [0] * len(axes)), ends, places)
 
 
+def last_state(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Take the last state of a Loop, which is the first one without an iteration."""
+    # Where (n, s in Loop (n, true, a) {...}, a)     s in Loop (n, true, a) {...}
+    (condition, last, first), sizes = node.args, list[object]()
+    for each in terms.operators(condition, "Cast"):
+        sizes += [sizes_in(terms, each.args[0])] if each.head.integer("to") == _BOOL else []
+    # A condition with more axes than the state would broadcast it.
+    is_whole = fact.shape is not None and terms.fact(last) == fact
+    for each in map(terms.nodes.__getitem__, terms.members(last)):
+        is_state = is_whole and each.head.name == "Loop" and each.output + 1 < states_of(each)
+        start = parts(each).operands[each.output + 2] if is_state else ABSENT
+        same = start != ABSENT and terms.find(start) == terms.find(first)
+        if (count := _count(terms, each) if same else None) is not None and (count,) in sizes:
+            return last
+    return None
+
+
 def _moved_out(terms: Terms, node: Node, each: Node, whole: Fact) -> int | None:
     """Operator on scan outputs whose rows are its operands."""
     shape, level, one = whole.shape or (), level_of(terms, node), integers(terms, [1])

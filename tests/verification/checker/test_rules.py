@@ -9,6 +9,17 @@ from straightline.verification.checker.rows import ROWS
 from straightline.verification.checker.rules import RULES
 
 PAIRS = pairs("""
+# last-state
+(float[n, 2] x, float[2] a) <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
+s = Loop (t, c, a) <body = b (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
+e = Identity (d) k = Gather (x, i) m = Add (s, k) u = Tanh (m) }>
+- q = Cast <to = 9> (t) y = Where (q, s, a) }
++ y = Identity (s) }
+# all-of-operand: positions in order
+(float[n, 2] x)
+- <int64 z = {0}, int64 o = {1}> { h = Shape (x) n = Gather (h, z) r = Range (z, n, o)
+y = Gather (x, r) }
++ { y = Identity (x) }
 # row-by-row: of a Loop
 (float[n, 2] x, float[2, 3] w, bool q, float[n, 2] v)
 - <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
