@@ -171,7 +171,13 @@ class ZeroIterationSizes:
                 f"returns '{stacked.result.name}', whose sizes are not certain if there are no"
                 " iterations; declare them in the body"
             )
-        pairs = zip(element.shape, shape, strict=True)
+        pairs = list(zip(element.shape, shape, strict=True))
+        # Without iterations a declaration is the size, though it may be no iteration's.
+        if any(size and dim != size for size, dim in pairs):
+            raise Unbatchable(
+                f"returns '{stacked.result.name}', whose sizes may not be those that the body"
+                " declares, which are its sizes if there are no iterations"
+            )
         return [axis for axis, (size, dim) in enumerate(pairs) if not size and dim != 0]
 
     def sizes(self, stacked: ScanOutput) -> list[int]:

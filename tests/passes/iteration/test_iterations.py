@@ -1,12 +1,14 @@
 import numpy as np
-from harness import as_model
+import pytest
+from harness import as_model, assert_keeps
 from loops import op_types
 from straightline import ir, reference
 from straightline.analysis.shapes.inference import ShapeInference
+from straightline.passes import BlockLoops, VectorizeLoops
 from straightline.passes.iteration.iterations import Iterations
 from straightline.passes.iteration.loop_view import read
 from tables import table
-from vectorized import FEED, assert_same, vectorized
+from vectorized import FEED, assert_same, numbers, vectorized
 
 
 def iterations_of(counts):
@@ -54,6 +56,20 @@ def test_sizes_that_nothing_declares_are_none_without_iterations():
         feed = {"x": FEED["x"], "n": np.array(n)}
         assert reference.run(before, feed)[0].shape == shape
         assert_same(before, result.model, feed)
+
+
+@pytest.mark.parametrize("option", [{}, {"exact": True}])
+def test_declared_sizes_that_no_iteration_may_have(option):
+    """Without iterations a Loop returns no row of two, though each row would have K elements."""
+    text = """g (float[K] x, int64 n) => (float[?, ?] z) <bool yes = {1}> {
+        z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[2] r) {
+            c2 = Identity (c) f = Cast <to = 1> (i) r = Add (x, f) }> }"""
+    for pass_ in (VectorizeLoops(**option), BlockLoops(block_bytes=64)):
+        assert_keeps(pass_, text, "whose sizes may not be those that the body declares")
+    feed = {"x": numbers(3), "n": np.array(0)}
+    assert reference.run(as_model(text), feed)[0].shape == (0, 2)
+    known = text.replace("[K]", "[2]")
+    assert_same(as_model(known), vectorized(as_model(known)).model, feed | {"x": numbers(2)})
 
 
 def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
