@@ -29,7 +29,7 @@ from ..base import MAY_BE_CONTROL_FLOW
 from ..utils.legality import can_carry, externally_named
 from ..utils.replace_all_uses import enter_constants, remove_hoisted
 from ..utils.sites import Site, SitePass
-from ..utils.value_numbering import NodeKeys
+from ..utils.value_numbering import Calls, NodeKeys
 
 _HOISTED = Message("common-hoisted", "nodes that both branches compute run before it: {nodes}")
 """Operators that move only for nodes that need them."""
@@ -50,7 +50,7 @@ class HoistCommonNodes(SitePass):
         """Hoist out of one If; nodes may leave the If around it, too."""
         node, root = site.node, site.graph.root
         if externally_named(node) is None and not node.op.references:
-            keys = NodeKeys(root, site.model.functions, site.context.analyses.keys)
+            keys = NodeKeys(root, Calls(site.model.functions), site.context.analyses.keys)
             count = _Common(node, keys).hoist(site.graph)
             if count:
                 site.rewritten(_HOISTED(nodes=count))

@@ -28,7 +28,7 @@ from ...ir import Graph, Node, Value
 from ..iteration.loop_view import LoopView, State, read
 from ..utils.legality import can_carry
 from ..utils.sites import Site, SitePass
-from ..utils.value_numbering import NodeKeys
+from ..utils.value_numbering import Calls, NodeKeys
 from .split_states import split_states
 
 _MERGED = Message("states-merged", "{count} states are equal to others in every iteration")
@@ -50,7 +50,7 @@ class MergeStates(SitePass):
         if split:
             site.rewritten(_SPLIT(count=split))
             return
-        keys = NodeKeys(model, model.functions, site.context.analyses.keys)
+        keys = NodeKeys(model, Calls(model.functions), site.context.analyses.keys)
         merged = _merge(site.graph, loop_view, keys)
         if merged:
             site.rewritten(_MERGED(count=merged))

@@ -17,13 +17,12 @@ from collections import ChainMap
 from collections.abc import Hashable, MutableMapping
 from typing import ClassVar
 
-from ...analysis.constants.equal import KeyMemory
 from ...facts.reason import Message
-from ...ir import Function, Graph, Model, Node, Value
+from ...ir import Graph, Model, Node, Value
 from ..base import Pass, PassContext
 from ..utils.legality import can_carry
 from ..utils.replace_all_uses import replace_values
-from ..utils.value_numbering import NodeKeys
+from ..utils.value_numbering import Calls, NodeKeys
 
 _MERGED = Message("merged", "nodes merged into others that compute the same: {nodes}")
 
@@ -36,9 +35,9 @@ class MergeSubexpressions(Pass):
 
     def run(self, model: Model, context: PassContext) -> bool:
         """Number the values of every graph, outer graphs before the bodies in them."""
-        merged = 0
+        merged, calls = 0, Calls(model.functions)
         for root in model.roots():
-            merging = _Merging(root, model, context.analyses.keys)
+            merging = _Merging(NodeKeys(root, calls, context.analyses.keys))
             merging.visit(root.graph, {})
             merged += merging.apply()
         if merged:
@@ -49,8 +48,8 @@ class MergeSubexpressions(Pass):
 class _Merging:
     """Merging in one model or function."""
 
-    def __init__(self, root: Model | Function, model: Model, memory: KeyMemory) -> None:
-        self._keys = NodeKeys(root, model.functions, memory)
+    def __init__(self, keys: NodeKeys) -> None:
+        self._keys = keys
         self._same: dict[Value, Value] = {}
         self._bodies: dict[Node, Hashable | None] = {}
         self._removed: list[tuple[Graph, list[Node]]] = []

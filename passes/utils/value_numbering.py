@@ -8,8 +8,9 @@ import onnx
 
 from ...analysis.constants.equal import KeyMemory, content_key
 from ...ir import Function, FunctionKey, Graph, Model, Node, Operator, Tensor, Value, normal_domain
+from ...ir.lazy import lazy_property
 from ...ops import OperatorRules, rules_of
-from ...ops.randomness import find_random_in
+from ...ops.randomness import find_random
 from ...ops.schema_queries import Schema, schema_at
 
 # onnxruntime's own operators compute their outputs alone; those that draw have a class that says so
@@ -90,15 +91,46 @@ class _Scope(ChainMap[Value, Hashable]):
         super().__init__({}, around)  # type: ignore[arg-type]
 
 
+class Calls:
+    """Calls of a model's functions, of which some must stay.
+
+    Args:
+        functions: the functions of the model.
+    """
+
+    def __init__(self, functions: Mapping[FunctionKey, Function]) -> None:
+        self._functions = dict(functions)
+
+    def __contains__(self, key: FunctionKey) -> bool:
+        return key in self._functions
+
+    @lazy_property
+    def impure(self) -> set[FunctionKey]:
+        """Functions with random numbers or side effects, which other domains may have."""
+        callers: dict[FunctionKey, list[FunctionKey]] = {}
+        waiting: list[FunctionKey] = []
+        for key, function in self._functions.items():
+            ops = {op for graph in function.graph.walk() for op in graph.operators()}
+            own = [op for op in ops if op.function_key not in self._functions]
+            for op in ops.difference(own):
+                callers.setdefault(op.function_key, []).append(key)
+            is_foreign = any(normal_domain(op.domain) not in _PURE for op in own)
+            waiting += [key] * (is_foreign or find_random(function.graph, {}) is not None)
+        impure = set(waiting)
+        while waiting:
+            new = set(callers.get(waiting.pop(), ())) - impure
+            impure |= new
+            waiting += new
+        return impure
+
+
 class NodeKeys:
     """Keys of nodes: nodes of one key compute equal outputs, if their bodies are equal, too."""
 
-    def __init__(
-        self, root: Model | Function, functions: Mapping[FunctionKey, Function], memory: KeyMemory
-    ) -> None:
+    def __init__(self, root: Model | Function, calls: Calls, memory: KeyMemory) -> None:
         self._opset = root.opset()
         self._memory = memory
-        self._functions = dict(functions)
+        self._calls = calls
         self._kinds: dict[Operator, _Kind | None] = {}
         self._constants: dict[Tensor, int] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -200,8 +232,8 @@ class NodeKeys:
         op, domain = node.op, normal_domain(node.domain)
         if op.is_sharded:
             return None
-        is_call = op.function_key in self._functions
-        if not (self._is_pure(node) if is_call else domain in _PURE):
+        key = op.function_key
+        if key in self._calls.impure if key in self._calls else domain not in _PURE:
             return None
         rules = rules_of(op)
         commutative = rules.commutative and self._opset >= _ORDER_BY_ATTRIBUTES
@@ -222,21 +254,6 @@ class NodeKeys:
             ]
             keys[place] = (op.function_key, *attributes)
         return keys[place]
-
-    def _is_pure(self, call: Node) -> bool:
-        """Test for a call without random numbers and side effects, which other domains may have."""
-        if find_random_in(call, self._functions) is not None:
-            return False
-        reached, waiting = {call.op.function_key}, [call.op.function_key]
-        while waiting:
-            function = self._functions[waiting.pop()]
-            for op in {op for graph in function.graph.walk() for op in graph.operators()}:
-                if op.function_key in self._functions:
-                    waiting += {op.function_key} - reached
-                    reached.add(op.function_key)
-                elif normal_domain(op.domain) not in _PURE:
-                    return False
-        return True
 
 
 def _content(message: onnx.AttributeProto) -> bytes:

@@ -17,6 +17,7 @@ from straightline.verification.proof.terms.budget import Budget
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "dev/fuzz/hostile"))
 
+import calls as calls_of_functions
 import chains
 import rows
 import wide
@@ -29,11 +30,15 @@ MOST_CALLS = 22
 """Calls of Python a step of a proof: about two microseconds."""
 
 PROVING = importlib.import_module("straightline.verification.proof.prove")
-CASES = {case.name: case.make for file in (chains, rows, wide) for case in file.CASES}
+CASES = {
+    case.name: case.make for file in (calls_of_functions, chains, rows, wide) for case in file.CASES
+}
 COMMANDS = {
     "rewrite": lambda model: sl.rewrite(model, verify=False),
     "simplify": lambda model: sl.rewrite(model, "simplify{exactness=reals}", verify=False),
     "accelerate": lambda model: sl.rewrite(model, "accelerate", verify=False),
+    "merge": lambda model: sl.rewrite(model, "merge-subexpressions", verify=False),
+    "raise": lambda model: sl.rewrite(model, "raise-activations", verify=False),
     "prove": lambda model: sl.prove(model, model, search=False),
 }
 
@@ -62,6 +67,8 @@ def calls(command, model):
     ("maps", 6, "rewrite"),
     ("recurrences", 6, "rewrite"),
     ("states", 10, "rewrite"),
+    ("chained-calls", 40, "merge"),
+    ("exponentials", 40, "raise"),
     ("chain-of-add-open", 40, "prove"),
     ("chain-of-gemm", 40, "prove"),
     ("chain-of-diamonds-of-products", 40, "prove"),

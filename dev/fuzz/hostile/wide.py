@@ -31,11 +31,16 @@ def carried_thrice(size):
     return carried(size, "three")
 
 
-def readers(size):
+def readers(size, op_type="Neg"):
     """One value that many nodes read."""
-    nodes = [make_node("Neg", ["x"], [f"y{k}"]) for k in range(size)]
+    nodes = [make_node(op_type, ["x"], [f"y{k}"]) for k in range(size)]
     nodes.append(make_node("Sum", [f"y{k}" for k in range(size)], ["y"]))
     return model(nodes, [("x", [2])], [("y", [2])])
+
+
+def exponentials(size):
+    """A sum of as many parts, each of which may begin an activation."""
+    return readers(size, "Exp")
 
 
 def row(size):
@@ -70,6 +75,7 @@ CASES = [
     Case("carried-values", carried, 1_000, 50),
     Case("carried-values-unrolled", carried_thrice, 1_000, 50),
     Case("readers", readers, 100_000, 2_000),
+    Case("exponentials", exponentials, 20_000, 1_000),
     Case("row", row, 100_000, 2_000),
     Case("initializers", initializers, 100_000, 2_000),
     Case("branches", branches, 2_000, 50),

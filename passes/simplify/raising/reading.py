@@ -22,6 +22,9 @@ from .algebra import ONE, Algebra, Sum, Unreadable
 _LARGEST = 1 << 16
 """Most elements of a constant that is tested for equal ones."""
 
+_MOST_PARTS = 16
+"""Limit of operands of a Sum: no form has more, and each of them may be a seed that reads all."""
+
 Rule = Callable[["Reading", Node], "Sum | None"]
 """Sum of a node's output; None for one that no sum describes."""
 
@@ -147,6 +150,8 @@ _ARITHMETIC: dict[str, Callable[..., Sum]] = {
 
 @_reads(*_ARITHMETIC)
 def _arithmetic(reading: Reading, node: Node) -> Sum | None:
+    if len(node.inputs) > _MOST_PARTS:
+        return None
     parts = [reading.operand(node, index) for index in range(len(node.inputs))]
     return _ARITHMETIC[node.op_type](reading.algebra, *parts) if is_plain(node) else None
 

@@ -2,7 +2,7 @@ import numpy as np
 from straightline import ir
 from straightline.analysis.constants.equal import KeyMemory
 from straightline.ir import Tensor
-from straightline.passes.utils.value_numbering import NodeKeys, identity_key, merge_constants
+from straightline.passes.utils.value_numbering import Calls, NodeKeys, identity_key, merge_constants
 
 
 def graph_of_constants(*tensors):
@@ -41,7 +41,7 @@ def test_keys_of_nodes():
         g (float[N] x, float[N] z) => (float[N] y) <float k = {1}, float l = {1}> {
             a = Add (x, k) b = Add (l, x) c = Clip (x, k) d = Clip (x, l, "")
             e = RandomNormalLike (x) y = Sum (a, b, c, d, e) }""").graph
-    keys = NodeKeys(graph.root, {}, KeyMemory())
+    keys = NodeKeys(graph.root, Calls({}), KeyMemory())
     a, b, c, d, e, _ = (keys.of(node, {}) for node in graph.nodes())
     assert a == b != c == d
     assert e is None
