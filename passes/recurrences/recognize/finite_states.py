@@ -25,6 +25,7 @@ import onnx
 from ....facts.fact import Fact, constant_fact
 from ....facts.polynomial import Dimension
 from ....ir import Node, Value
+from ....ops import rules_of
 from ....ops.batching import Operand
 from ....ops.builder import Builder
 from ..weights import Unfit
@@ -40,6 +41,8 @@ _MOST_NODES = 64
 """The limit of nodes that compute tables."""
 _MOST_FLAGS = 4
 """The limit of truth values whose combinations are told apart."""
+_STILL = ("Expand", "Flatten", "Identity", "Reshape", "Tile")
+"""The operators that keep all elements in their places if they keep the shape."""
 _NO_TABLE = "it is not a state of few values"
 
 
@@ -50,9 +53,11 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
     facts = [recurrence.fact(state.initial).without_content() for state in recurrence.states]
     shape = facts[0].shape
     own = [state.result for state in recurrence.states]
-    if shape is None or any(dim != 1 for dim in shape):  # elements must not mix
+    mixes = False
+    if shape is None or any(dim != 1 for dim in shape):
         own += [v for node in recurrence.nodes for v in node.outputs if v is not None]
-    if shape is None or any(recurrence.fact(value).shape != shape for value in own):
+        mixes = any(_mixes(recurrence, node) for node in recurrence.nodes)
+    if mixes or shape is None or any(recurrence.fact(value).shape != shape for value in own):
         raise Unfit(_NO_TABLE)
     if any(fact.shape != shape for fact in facts):
         raise Unfit(_NO_TABLE)
@@ -68,6 +73,12 @@ def raise_finite(recurrence: Recurrence) -> Replacement:
     rows = _Tables(recurrence, ranges, keeps, misses).rows()
     (joined,) = recurrence.prefixes(_compose(len(shape) + 1), [rows], [table])
     return _replacement(recurrence, ranges, joined, facts, keeps, bool(misses))
+
+
+def _mixes(recurrence: Recurrence, node: Node) -> bool:
+    """Test for elements that may read others of the state, all values having its shape."""
+    looks_up = node.is_op("Gather", "GatherElements") and node.input(0) not in recurrence.inside
+    return not (looks_up or rules_of(node.op).elementwise or node.is_op(*_STILL))
 
 
 def _look_up(recurrence: Recurrence) -> Replacement:

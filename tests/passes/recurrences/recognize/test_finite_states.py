@@ -94,6 +94,41 @@ def test_more_values_stay(body):
     assert "carries 's'" in reason(loop(text, "int64[3] s s0"))
 
 
+TURN = """turn = Constant <value = int64[3] {1, 2, 0}> () last = Constant <value = int64[1] {-1}> ()
+    far = Constant <value = int64[1] {-9223372036854775807}> ()
+    nought = Constant <value = int64[1] {0}> () """
+
+
+@table(
+    "u = Gather (s, turn)",
+    "u = GatherElements (s, turn)",
+    "u = Slice (s, last, far, nought, last)",
+    "p = Gather (s, turn) u = Gather (turn, p)",
+)
+def test_states_whose_elements_read_each_other_stay(body):
+    """A table has the next value of an element by that element alone."""
+    body = f"{TURN}{VALUES}{body} a = Add (u, v) s2 = Mod (a, three)"
+    body = body.replace("KIND", "int64").replace("TYPE", "7")
+    assert "carries 's'" in reason(loop(body, "int64[3] s s0"))
+
+
+def test_elements_of_a_square_that_change_places_stay():
+    body = f"{VALUES} t = Transpose (s) u = Or (t, g) o = Not (t) s2 = And (u, o)"
+    body = body.replace("KIND", "int64").replace("TYPE", "7")
+    assert "carries 's'" in reason(loop(body, "bool[3,3] s s0"))
+
+
+def test_an_element_of_a_table_for_each_element():
+    body = (
+        f"{TURN}{VALUES} u = Gather (turn, s) a = Add (u, v) s2 = Mod (a, three) r = Identity (s2)"
+    )
+    body = body.replace("KIND", "int64").replace("TYPE", "7")
+    text = loop(body, "int64[3] s s0", "int64[3] r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=np.array([0, 2, 1]))
+
+
 TRACE = """<ir_version: 8, opset_import: ["" : 17]> g (KIND[N, 3] x, KINDSHAPE s0)
     => (KINDSHAPE y, KIND[REST] z) { y, z = Scan <num_scan_inputs = 1, body = b (KINDSHAPE s,
     KIND[3] e) => (KINDSHAPE t, KINDSHAPE r) { t = Gather (e, s) r = Identity (s) }> (s0, x) }"""
