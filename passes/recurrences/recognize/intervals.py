@@ -58,13 +58,14 @@ class Intervals(Extents):
         self.misses: dict[Node, list[int]] = {}
 
     def _makes_whole(self, value: Value) -> bool:
-        """Test for a float that is whole, and no -0, if the states are."""
+        """Test for a float that is certainly whole, and no -0."""
         node = value.producer
         if value.constant is not None:
             array = np.array(np.nan) if value.array is None else value.array
             return bool(np.all((array == np.trunc(array)) & ~((array == 0) & np.signbit(array))))
         if node is None or node.domain or node.op.references:
-            return any(value is state.argument for state in self._recurrence.states)
+            initial = [s.initial for s in self._recurrence.states if s.argument is value]
+            return any(map(self._makes_whole, initial))
         if node.is_op("Cast"):
             source = node.operand(0)
             elem_type = self._recurrence.fact(source).elem_type

@@ -230,6 +230,18 @@ def test_floats_that_are_none_stay(body):
     assert "carries 's'" in reason(loop(body, "float[3] s s0"))
 
 
+def test_floats_that_count_are_whole_if_the_first_ones_are():
+    unit = "unit = Constant <value = float {1}> () two = Constant <value = float {2}> () "
+    body = "g = Greater (s, e) a = Add (s, unit) d = Clip (a, nil, two) s2 = Where (g, nil, d) "
+    text = loop(f"{unit}{body} r = Identity (s2)", "float[3] s s0", "float[3] r")
+    assert "carries 's'" in reason(text)  # a half stays one
+    text = text.replace("<bool yes", "<float[3] first = {1, 0, 5}, bool yes")
+    text = text.replace("(n, yes, s0)", "(n, yes, first)")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        assert_same(text, model, numbers(length), exact=True, s0=np.zeros(3, np.float32))
+
+
 def test_a_counter_that_a_test_clears():
     """With the truth values that it reads told apart, a counter is cleared before 3."""
     body = """three = Constant <value = int64 {3}> () zero = Constant <value = int64 {0}> ()
