@@ -92,6 +92,7 @@ class _Observations(Coefficients):
         self._places = {test.output(): index for index, test in enumerate(tests)}
         self._argument = recurrence.states[0].argument
         self._observed: dict[tuple[Value, int], Coefficient] = {}
+        self._replaces = False  # a value of an iteration is the next one in some case
         self.is_once = False
 
     def before(self) -> list[Value]:
@@ -106,9 +107,11 @@ class _Observations(Coefficients):
         heads = [self._emit.unsqueeze(first, 0, "first") for first in firsts]
         # One table column for each combination of results before the iteration.
         cases = list(itertools.product((ZERO, ONE), repeat=len(self._tests)))
-        table = [self._next(skip_identities(state.result), case) for case in cases]
-        if len(cases) == 2 and table[0][0].number == 0.0:
-            self.is_once = not self._observed
+        result = skip_identities(state.result)
+        unmet, keeps = self._next(result, cases[0]), not self._replaces
+        table = [unmet, *(self._next(result, case) for case in cases[1:])]
+        if len(cases) == 2 and unmet[0].number == 0.0:
+            self.is_once = keeps and not self._observed
             return [self._until(heads[0], table[1][0])]
         columns = [[self.rows_of(one) for one in row] for row in table]
         return prefix_tables(self._recurrence, heads, columns)
@@ -130,6 +133,7 @@ class _Observations(Coefficients):
             return list(case)
         node = value.producer
         if node not in self._recurrence.nodes:
+            self._replaces = True
             return [self._observe(value, index) for index in range(len(self._tests))]
         if node is None or not node.is_op("Where"):
             raise Unfit(f"{node} computes the next value")

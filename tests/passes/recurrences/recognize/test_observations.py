@@ -66,13 +66,18 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_other_reads(name):
+@pytest.mark.parametrize("shape", ["", "[3]"])
+def test_other_reads(name, shape):
+    """Each element of a state may be replaced more than once, and by its own condition."""
     less = LESS.replace("Less (w, zero)", "Less (zero, w)") if "around" in name else LESS
-    text = loop(SUM + less + READS[name] + " r = Identity (w2)", "int64 w w0", "int64 r")
+    flag = "g = Greater (e, nil) " if shape else SUM
+    row = f"int64{shape}"
+    text = loop(flag + less + READS[name] + " r = Identity (w2)", f"{row} w w0", f"{row} r")
     model = raised(text, kept=["Scan"])
     for length in LENGTHS:
         for start in (-3, 0, 1, 9):
-            assert_same(text, model, numbers(length), exact=True, w0=np.array(start))
+            first = np.array([start, -1, 2] if shape else start)
+            assert_same(text, model, numbers(length), exact=True, w0=first)
 
 
 @table(
