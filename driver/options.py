@@ -143,6 +143,11 @@ def _pass_object(item: Any) -> Pass:
         from ..passes.manager.adapt_passes import step
 
         return step(item)
+    if isinstance(item, str):
+        raise PassOptionError(
+            f"passes: a list holds pass objects, not {item!r}; write names as one text, such as"
+            " 'unroll-loops,inline-ifs'"
+        )
     raise PassOptionError(
         "passes must be text such as 'unroll-loops,inline-ifs', a pass object or an iterable of"
         f" them, not {item!r}"

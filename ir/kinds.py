@@ -51,7 +51,10 @@ _BY_ANNOTATION: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     **dict.fromkeys(
         ("Branches", "Dims", "Mapping[str, Any]", "Maxima", "SampleShapes", "Shapes", "Values"),
-        (lambda one: isinstance(one, Mapping), 'a mapping by name, such as {"x": ...}'),
+        (
+            lambda one: isinstance(one, Mapping) and all(isinstance(key, str) for key in one),
+            'a mapping by name, such as {"x": ...}',
+        ),
     ),
 }
 """A test, and its words, of the arguments with an annotation."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ...facts.notions import Equality, weakest
 from ...ir import Model, ModelSource, Node, base_dir_of, in_kind, load, read
 from ...ir.gc_pause import collector_pause, paused_collector
+from ...ir.kinds import KindError
 from ...limits import current, governed
 from ...records import record, replace
 from ..base import Pass, PassContext, Progress, current_watcher
@@ -89,6 +90,10 @@ class Pipeline:
 
     passes: Sequence[Pass]
     repeat: bool = False
+
+    def __post_init__(self) -> None:
+        if other := [one for one in self.passes if not isinstance(one, Pass)]:
+            raise KindError(f"Pipeline: {other[0]!r} is not a pass; parse text with parse_pipeline")
 
     @overload
     def run(

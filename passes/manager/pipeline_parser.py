@@ -196,8 +196,12 @@ def _require_known(options: dict[str, Any], valid: set[str]) -> None:
     for name in sorted(set(options) - valid):
         match = nearest(name, [*valid, *keywords])  # a mistyped keyword is parsed as an option
         if match in keywords:
-            raise PassOptionError(f"there is no keyword '{name}'; did you mean '{match}'?")
+            other = f"did you mean '{match}'?" if match != name else "transform has it"
+            raise PassOptionError(f"there is no keyword '{name}' here; {other}")
         offered = instead(name, sorted(valid))
+        owners = [kind.name for kind in (Selects, Simplify, Accelerate) if name in _allowed(kind)]
+        if owners:
+            offered = f"the pipeline '{owners[0]}' has it"
         raise PassOptionError(f"no pass of the pipeline has an option '{name}'; {offered}")
 
 

@@ -53,6 +53,8 @@ def test_an_argument_of_the_wrong_kind_is_an_error_of_ours(name, function):
     (lambda: sl.save("x.onnx", "y.onnx"), "'model' must be Model or ModelProto, not str"),
     (lambda: sl.ir.parse(text=5), "parse: 'text' must be str, not int"),
     (lambda: sl.report.page(None), "page: 'report' must be Report, not NoneType"),
+    (lambda: sl.rewrite(b"", values={3: 3}), "values must be a mapping by name, .*, not {3: 3}"),
+    (lambda: sl.Pipeline("selects"), "Pipeline: 's' is not a pass; parse text with parse_pipeline"),
 )
 def test_the_error_names_the_argument_and_its_kind(call, text):
     with pytest.raises(sl.KindError, match=text) as caught:

@@ -72,9 +72,16 @@ def test_values_that_do_not_fit(kind, options):
         make_pass(kind, options)
 
 
-def test_an_option_that_no_pass_has():
-    with pytest.raises(PassOptionError, match="has an option 'max_trps'"):
-        straighten(max_trps=3)
+@table(
+    ({"max_trps": 3}, "has an option 'max_trps'"),
+    ({"exactness": "bits"}, "an option 'exactness'; the pipeline 'simplify' has it"),
+    ({"optimize_for": "load"}, "an option 'optimize_for'; the pipeline 'accelerate' has it"),
+    ({"valus": {}}, "there is no keyword 'valus' here; did you mean 'values'"),
+    ({"strict": True}, "there is no keyword 'strict' here; transform has it"),
+)
+def test_an_option_that_no_pass_has(options, message):
+    with pytest.raises(PassOptionError, match=message):
+        straighten(**options)
 
 
 def test_straighten_among_others_takes_the_options_of_its_passes():
