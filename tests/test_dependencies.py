@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-from source_files import PROJECT, ROOT, python_files, statements
+from source_files import PROJECT, ROOT, imports, python_files
 
 OWN = {"straightline"}
 EXTRAS = PROJECT["project"]["optional-dependencies"]
@@ -53,7 +53,7 @@ def packages():
 def imported(path):
     """The names of other packages that a file imports."""
     tops = set()
-    for node in statements(ast.parse(path.read_text())):
+    for node, _ in imports(path):
         if isinstance(node, ast.Import):
             tops |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:

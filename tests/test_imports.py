@@ -3,16 +3,17 @@
 import ast
 import importlib
 import importlib.util
+from pathlib import Path
 
 import pytest
-from source_files import ROOT, python_files, sources, statements
+from source_files import ROOT, imports, python_files, sources
 
 SCRIPTS = sorted({p.relative_to(ROOT).as_posix() for p in python_files()} - sources())
 
 
 def missing(file):
     """The names that a file imports from the package and that are not there."""
-    for node in statements(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+    for node, _ in imports(ROOT / file):
         module = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and module.split(".")[0] == "straightline":
             if module.startswith("straightline.dev"):  # its own imports may be extras
@@ -36,14 +37,15 @@ def test_no_module_hides_a_name_of_its_package():
     """Importing `package.module` sets the attribute `module` of the package."""
     hidden = []
     for file in sorted(sources()):
-        folder, name = (ROOT / file).parent, (ROOT / file).stem
-        tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+        name = Path(file).stem
         # What comes from the module itself is set after it.
-        imports = [
+        others = [
             node
-            for node in tree.body
-            if isinstance(node, ast.ImportFrom) and node.module not in (None, name)
+            for node, for_types in imports((ROOT / file).with_name("__init__.py"))
+            if not (for_types or node.col_offset)
+            and isinstance(node, ast.ImportFrom)
+            and node.module not in (None, name)
         ]
-        imported = [alias.asname or alias.name for node in imports for alias in node.names]
+        imported = [alias.asname or alias.name for node in others for alias in node.names]
         hidden += [file] if name in imported and name != "__init__" else []
     assert hidden == []

@@ -5,7 +5,8 @@ import functools
 from pathlib import Path
 
 import networkx as nx
-from source_files import ROOT, sources, statements
+import source_files
+from source_files import ROOT, sources
 from tables import table
 
 FLOORS = {
@@ -115,22 +116,15 @@ def imports(file, root=ROOT, *, types=False):
 
 @functools.cache
 def _imports(file, root):
-    return tuple(_parsed_imports(file, root))
-
-
-def _parsed_imports(file, root):
-    tree = ast.parse((root / file).read_text(encoding="utf-8"))
-    typing = {
-        id(inner)
-        for node in statements(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    for node in statements(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = named(node, Path(file).parts[:-1])
-            for path in {path for name in names for path in behind(name, sources(root))}:
-                yield path, id(node) in typing
+    return [
+        (path, for_types)
+        for node, for_types in source_files.imports(root / file)
+        for path in {
+            path
+            for name in named(node, Path(file).parts[:-1])
+            for path in behind(name, sources(root))
+        }
+    ]
 
 
 def named(node, package):

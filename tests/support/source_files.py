@@ -27,6 +27,7 @@ def sources(root=ROOT):
     return frozenset(path.relative_to(root).as_posix() for path in [*found, *root.glob("*.py")])
 
 
+@functools.cache
 def python_files():
     """All Python files: the package, tests, examples, benchmarks and tools."""
     folders = [ROOT / name for name in ("dev", "examples", "tests")]
@@ -41,3 +42,17 @@ def statements(node):
             if not isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield child
             yield from statements(child)
+
+
+@functools.cache
+def imports(path):
+    """Imports in a file, wherever they are, each with whether it is for type checkers alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = {
+        id(inner)
+        for node in statements(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = [node for node in statements(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return tuple((node, id(node) in typing) for node in found)
