@@ -1,6 +1,7 @@
 """Knowledge of operators stands in their classes: no table of their names stands elsewhere."""
 
 import ast
+import re
 
 import onnx
 from source_files import ROOT, sources
@@ -97,7 +98,10 @@ def names(node):
 
 def has_table(path):
     """Test for a display or a text of many operators; rules are registered by decorators."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if len(NAMES.intersection(re.findall(r"\w+", text))) < MOST:
+        return False
+    tree = ast.parse(text)
     decorators = [d for node in ast.walk(tree) for d in getattr(node, "decorator_list", [])]
     registered = {node for decorator in decorators for node in ast.walk(decorator)}
     return any(len(set(names(node))) >= MOST for node in ast.walk(tree) if node not in registered)

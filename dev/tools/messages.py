@@ -25,8 +25,9 @@ class Text(NamedTuple):
 
 def texts(tree: ast.AST) -> Iterator[Text]:
     """Yield the texts of a source file."""
-    inner = {id(part) for node in ast.walk(tree) for part in _parts_of(node)}
-    for node in ast.walk(tree):
+    inner: set[int] = set()
+    for node in ast.walk(tree):  # a node comes before its parts
+        inner.update(map(id, _parts_of(node)))
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inner:
             text = " ".join(_text(node).split())
             if " " in text and "=>" not in text and "->" not in text:

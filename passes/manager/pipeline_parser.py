@@ -196,8 +196,9 @@ def _require_known(options: dict[str, Any], valid: set[str]) -> None:
     for name in sorted(set(options) - valid):
         match = nearest(name, [*valid, *keywords])  # a mistyped keyword is parsed as an option
         if match in keywords:
-            other = f"did you mean '{match}'?" if match != name else "transform has it"
-            raise PassOptionError(f"there is no keyword '{name}' here; {other}")
+            if match == name:
+                raise PassOptionError(f"this call has no keyword '{name}'; transform has it")
+            raise PassOptionError(f"there is no keyword '{name}'; did you mean '{match}'?")
         offered = instead(name, sorted(valid))
         owners = [kind.name for kind in (Selects, Simplify, Accelerate) if name in _allowed(kind)]
         if owners:

@@ -163,7 +163,7 @@ def test_the_verification_takes_options(model):
     ({"values": [("n", 2)]}, "values .*, not "),
     ({"passes": 5}, "passes .*, not 5"),
     ({"passes": [5]}, "passes .*, not 5"),
-    ({"passes": ["inline-ifs"]}, "passes .*, not 'inline-ifs'"),
+    ({"passes": ["inline-ifs"]}, "passes: .*, not 'inline-ifs'; write"),
     ({"passes": [InlineIfs]}, "passes .*, not <class"),
     ({"passes": InlineIfs(), "max_trips": 3}, "'max_trips'.* on the pass itself"),
 )

@@ -1,7 +1,9 @@
+import re
 import subprocess
 import sys
 
 import pytest
+from source_files import ROOT
 from straightline.dev.tools import options as writer
 from straightline.ir.option_names import KEYWORDS, by
 from straightline.options import table
@@ -24,6 +26,13 @@ def test_names_and_flags_are_unique_and_complete():
         assert bool(option.flag) == bool(option.commands) == bool(option.help), option
         assert bool(option.type) == bool(option.text), option
         assert option.text or option.flag, option
+
+
+def test_each_keyword_is_read_by_the_driver():
+    derived = {path.name for path in writer.files()}
+    files = [file for file in (ROOT / "driver").glob("*.py") if file.name not in derived]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert [o.name for o in OPTIONS if o.type and not re.search(rf"\.{o.name}\b", text)] == []
 
 
 def test_a_row_has_all_spellings():

@@ -76,8 +76,8 @@ def test_values_that_do_not_fit(kind, options):
     ({"max_trps": 3}, "has an option 'max_trps'"),
     ({"exactness": "bits"}, "an option 'exactness'; the pipeline 'simplify' has it"),
     ({"optimize_for": "load"}, "an option 'optimize_for'; the pipeline 'accelerate' has it"),
-    ({"valus": {}}, "there is no keyword 'valus' here; did you mean 'values'"),
-    ({"strict": True}, "there is no keyword 'strict' here; transform has it"),
+    ({"valus": {}}, "there is no keyword 'valus'; did you mean 'values'"),
+    ({"strict": True}, "this call has no keyword 'strict'; transform has it"),
 )
 def test_an_option_that_no_pass_has(options, message):
     with pytest.raises(PassOptionError, match=message):
