@@ -29,6 +29,7 @@ REMAINING = {
     "passes/recurrences/recognize/rules.py": "rules of cells, one function each",
     "passes/recurrences/recognize/intervals.py": "bounds of integers in a recurrence",
     "passes/recurrences/recognize/matrix_steps.py": "operators that are linear over a semiring",
+    "passes/recurrences/recognize/finite_states.py": "operators that keep elements in their places",
     "passes/recurrences/recognize/fractions.py": "rules of fractions",
     "passes/recurrences/recognize/log_sums.py": "rules of logarithms of sums",
     "passes/recurrences/recognize/reductions.py": "steps of a reduction with what they become",
