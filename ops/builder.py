@@ -518,6 +518,13 @@ class Builder:
         """A value between two others, of which the upper one counts where they cross."""
         return self.add("Min", [self.add("Max", [value, least], label), most], label)
 
+    def place(self, bound: Value, size: Value, label: str) -> Value:
+        """A bound of a Slice, as the place from the first element on."""
+        zero = self.vector((0,), "k")
+        negative = self.add("Less", [bound, zero], label)
+        place = self.add("Where", [negative, self.add("Add", [bound, size], label), bound], label)
+        return self.clamp(place, zero, size, label)
+
     def reverse(self, value: Value, label: str) -> Value:
         """A value with its first axis reversed."""
         if self.opset < _STEPS:

@@ -165,7 +165,7 @@ def blocks(
     key = batch.require(1).value, batch.require(2).value, place, own or size, step
     if key not in batch.shared:
         last = emit.size(source.value, axis + source.batched, "size") if own is None else own.counts
-        start, end = (_inside(emit, emit.squeeze(bound, 1, "bound"), last) for bound in bounds)
+        start, end = (emit.place(emit.squeeze(each, 1, "bound"), last, "bound") for each in bounds)
         length = _by_steps(emit, emit.add("Sub", [end, start], "length"), step)
         most = _width(batch, place)
         batch.shared[key] = start, _counted(batch, batch.results[0].dims[axis], length, most)
@@ -188,14 +188,6 @@ def reversed_blocks(batch: Batch, axis: int) -> Operand:
     assert part.flat is not None
     last = batch.emit.add("Sub", [part.flat.counts, one], "last")
     return _read(batch.emit, batch.require(0), part.flat, last, part.axis, -1)
-
-
-def _inside(emit: Builder, bound: Value, size: Value) -> Value:
-    """A bound of a Slice as the position from the first element on."""
-    zero = emit.vector((0,), "k")
-    back = emit.add("Add", [bound, size], "back")
-    bound = emit.add("Where", [emit.add("Less", [bound, zero], "negative"), back, bound], "bound")
-    return emit.clamp(bound, zero, size, "bound")
 
 
 def _read(

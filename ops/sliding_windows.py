@@ -258,15 +258,12 @@ def inside(batch: Batch, bound: Bound, size: Value, count: Dimension) -> Value:
         size: the size of the axis, an emitted vector.
         count: the same, as known before run time.
     """
-    emit, label, zero = batch.emit, batch.label("_bound"), batch.vector(0)
+    emit, label = batch.emit, batch.label("_bound")
     value, formula, never_negative = bound.value, bound.formula, batch.extent.never_negative
     if formula is not None and never_negative(formula):
         is_within = never_negative(count - formula)
         return value if is_within else emit.add("Min", [value, size], label)
-    negative = emit.add("Less", [value, zero], label)
-    back = emit.add("Add", [value, size], label)
-    value = emit.add("Where", [negative, back, value], label)
-    return emit.clamp(value, zero, size, label)
+    return emit.place(value, size, label)
 
 
 def joined_between(batch: Batch, bounds: Bounds, rows: Value, rest: Sequence[Dimension]) -> Value:

@@ -1,8 +1,9 @@
 """Dependence graph of a body's nodes and states."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
+from ...analysis.shapes.single_node_model import reads_of
 from ...ir import Node, Value, captured_by
 from ...records import record
 from .loop_view import LoopView, State
@@ -43,6 +44,18 @@ class Write:
 
 
 Vertex = Node | State | Write
+
+
+def producers(
+    nodes: Sequence[Node], values: Iterable[Value], sources: Container[Value] = ()
+) -> list[Node]:
+    """Those of some nodes that compute values from others, in order."""
+    needed, own = {value for value in values if value not in sources}, list[Node]()
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.outputs):
+            needed.update(value for value in reads_of(node) if value not in sources)
+            own.append(node)
+    return own[::-1]
 
 
 class DependenceGraph:

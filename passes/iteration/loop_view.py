@@ -302,6 +302,22 @@ def add_holder(
     return graph.add_node(like.with_attributes(messages), inputs, outputs, name)
 
 
+def scan_attributes(
+    inputs: Sequence[tuple[int, bool]], outputs: Sequence[tuple[int, bool]]
+) -> dict[str, int | list[int]]:
+    """The attributes of a Scan, without lists of zeros.
+
+    Args:
+        inputs, outputs: the axis of each scan input and output, with true for backward.
+    """
+    attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(inputs)}
+    for kind, pairs in (("input", inputs), ("output", outputs)):
+        for index, name in enumerate(("axes", "directions")):
+            numbers = [int(pair[index]) for pair in pairs]
+            attributes |= {f"scan_{kind}_{name}": numbers} if any(numbers) else {}
+    return attributes
+
+
 def add_choice(
     graph: Graph,
     condition: Value,

@@ -489,6 +489,15 @@ def is_invariant(state: State) -> bool:
     return skip_identities(state.result) is state.argument
 
 
+def kept_by(state: State) -> tuple[Node, int] | None:
+    """The Where that may keep a state, and its place among the inputs."""
+    node = skip_identities(state.result).producer
+    for place in (1, 2) if node is not None and node.is_op("Where") else ():
+        if node is not None and skip_identities(node.operand(place)) is state.argument:
+            return node, place
+    return None
+
+
 def step_of(state: State, loop_view: LoopView) -> Value | None:
     """The loop-invariant step of an induction variable; None for other states."""
     node, body = skip_identities(state.result).producer, loop_view.body

@@ -34,7 +34,13 @@ from ...ops.operand_view import writers
 from ...ops.schema_queries import type_obstacle
 from ...records import record
 from ..costs.table import Costs, cost_table
-from ..iteration.loop_view import LoopView, add_holder, move_axis, read_replaceable
+from ..iteration.loop_view import (
+    LoopView,
+    add_holder,
+    move_axis,
+    read_replaceable,
+    scan_attributes,
+)
 from ..iteration.places import ElementRead, Selection, element_reads
 from ..iteration.splice import (
     TripCountGuard,
@@ -235,9 +241,7 @@ class _Conversion:
         numbered = plan.numbered or not plan.reads
         if numbered:
             sources.add_numbers()
-        attributes: dict[str, int | list[int]] = {"num_scan_inputs": len(sources.values)}
-        if any(sources.backward):
-            attributes["scan_input_directions"] = [int(flag) for flag in sources.backward]
+        attributes = scan_attributes([(0, flag) for flag in sources.backward], [])
         inputs = [*(state.initial for state in loop_view.states), *sources.values]
         like = Operator("Scan", extra=node.op.extra)
         labels = all_labels(node, loop_view.body.outputs[1:], suffix)

@@ -21,11 +21,11 @@ ends.
 from collections.abc import Hashable, Iterable
 from typing import ClassVar
 
-from ...analysis.iterations.trip_count import skip_identities
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.reason import Message
 from ...ir import Graph, Node, Value
 from ..iteration.loop_view import LoopView, State, read
+from ..iteration.places import kept_by
 from ..utils.legality import can_carry
 from ..utils.sites import Site, SitePass
 from ..utils.value_numbering import Calls, NodeKeys
@@ -125,21 +125,18 @@ def _read_masked(loop_view: LoopView, inference: ShapeInference) -> int:
     """Let each Where by the mask of a state read the state; return their number."""
     body, count = loop_view.body, 0
     for state in loop_view.states:
-        select = skip_identities(state.result).producer
-        if select is None or not select.is_op("Where") or select.graph is not body:
+        select, place = kept_by(state) or (None, 0)
+        if select is None or select.graph is not body:
             continue
-        for live, other in ((1, 2), (2, 1)):
-            value, old = select.inputs[live], select.inputs[other]
-            if old is None or skip_identities(old) is not state.argument or value is None:
-                continue
-            if value.graph is not body or value.producer is None:
-                continue
-            shape = inference.fact(value).shape
-            if shape is None or shape != inference.fact(select.output()).shape:
-                continue
-            for user in _selects(body, select, live, value):
-                body.set_input(user, live, select.output())
-                count += 1
+        live = 3 - place
+        value = select.operand(live)
+        shape = inference.fact(value).shape
+        is_same = shape is not None and shape == inference.fact(select.output()).shape
+        if value.graph is not body or value.producer is None or not is_same:
+            continue
+        for user in _selects(body, select, live, value):
+            body.set_input(user, live, select.output())
+            count += 1
     return count
 
 

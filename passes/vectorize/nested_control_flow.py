@@ -38,6 +38,7 @@ from ..iteration.loop_view import (
     declaration,
     move_axis,
     read,
+    scan_attributes,
 )
 from ..iteration.splice import own_output
 from ..utils.select import select
@@ -176,7 +177,13 @@ def _compute_loop(loop_view: LoopView, around: NodeBatcher) -> None:
     inputs += [source.value for source in sources]
     values = [state.result for state in loop_view.states]
     values += [one.result for one in _used_outputs(loop_view)]
-    attributes = _scan_attributes(loop_view, sources) if node.is_op("Scan") else {}
+    attributes: dict[str, int | list[int]] = {}
+    if node.is_op("Scan"):
+        scanned = zip(loop_view.scan_inputs, sources, strict=True)
+        stacked = [(0, one.backward) for one in _used_outputs(loop_view)]
+        attributes = scan_attributes(
+            [(_axis(*pair), pair[0].backward) for pair in scanned], stacked
+        )
     labels = [value.name for value in values]
     inner = add_holder(graph, node.op, attributes, ["body"], inputs, labels, node.name)
     header = empty_header(loop_view.body.header.name)
@@ -222,18 +229,6 @@ def _varying_values(loop_view: LoopView, around: NodeBatcher) -> set[Value]:
         ):
             return {*(s.argument for s in carried), *body.outputs}
     return varying
-
-
-def _scan_attributes(loop_view: LoopView, sources: Sequence[Operand]) -> dict[str, int | list[int]]:
-    scanned, stacked = loop_view.scan_inputs, _used_outputs(loop_view)
-    attributes: dict[str, int | list[int]] = {
-        "num_scan_inputs": len(sources),
-        "scan_input_axes": [_axis(*pair) for pair in zip(scanned, sources, strict=True)],
-        "scan_input_directions": [int(one.backward) for one in scanned],
-    }
-    if stacked:
-        attributes["scan_output_directions"] = [int(one.backward) for one in stacked]
-    return attributes
 
 
 def _enter_all(

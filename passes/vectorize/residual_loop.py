@@ -19,7 +19,15 @@ from ...ops.builder import Builder, RewriteError
 from ...ops.cost_estimates import FREE
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import DependenceGraph, Vertex, Write
-from ..iteration.loop_view import LoopView, ScanInput, ScanOutput, State, add_holder, declaration
+from ..iteration.loop_view import (
+    LoopView,
+    ScanInput,
+    ScanOutput,
+    State,
+    add_holder,
+    declaration,
+    scan_attributes,
+)
 from ..iteration.places import iteration_like
 from ..iteration.splice import drop_dead_nodes, is_used, own_output, set_results
 
@@ -435,7 +443,10 @@ class _LoopBuilder:
             maximum = same(self.loop_view.maximum).value
             counts = [maximum, None if start is None else same(start).value]
         else:
-            attributes = _scan_attributes(plan)
+            scanned = [(one.axis, one.backward) for one in plan.scan_inputs]
+            scanned += [(0, False)] * len(plan.boundary)
+            stacked = [(one.axis, one.backward) for one in plan.residual.scan_outputs]
+            attributes = scan_attributes(scanned, stacked + [(0, False)] * len(plan.residual.rows))
             # A Scan has no iteration number: what a Loop would Gather by it becomes one more scan
             # input.
             rows = [same(one.source).value for one in plan.scan_inputs]
@@ -530,21 +541,3 @@ class _LoopBuilder:
             first.append(own_output(self.body.inputs[-1], results, self.emit))
             heads.append(_CARRIED)
         self.body.set_outputs([*first, *results], [*heads, *types])
-
-
-def _scan_attributes(plan: ResidualPlan) -> dict[str, int | list[int]]:
-    """The attributes of a residual Scan, without lists of zeros."""
-    scanned, stacked = plan.scan_inputs, list(plan.residual.scan_outputs)
-    more, rows = [0] * len(plan.boundary), [0] * len(plan.residual.rows)
-    attributes: dict[str, int | list[int]] = {
-        "num_scan_inputs": len(scanned) + len(more),
-        "scan_input_axes": [*(one.axis for one in scanned), *more],
-        "scan_input_directions": [*(int(one.backward) for one in scanned), *more],
-        "scan_output_axes": [*(one.axis for one in stacked), *rows],
-        "scan_output_directions": [*(int(one.backward) for one in stacked), *rows],
-    }
-    return {
-        name: numbers
-        for name, numbers in attributes.items()
-        if isinstance(numbers, int) or any(numbers)
-    }

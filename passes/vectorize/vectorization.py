@@ -14,7 +14,7 @@ from ...ops.batching import Unbatchable
 from ...ops.cost_estimates import LONG
 from ...ops.flat_rows import SHORT
 from ..iteration.batched_inputs import Feeding
-from ..iteration.dependence_graph import DependenceGraph, Write
+from ..iteration.dependence_graph import DependenceGraph, Write, producers
 from ..iteration.iterations import IterationMemory, ZeroIterationSizes
 from ..iteration.loop_view import LoopView, ScanOutput, State
 from ..iteration.places import Places
@@ -220,15 +220,12 @@ class Vectorization:
         self, results: Sequence[Value | None], graph: Graph, values: dict[Value, Value]
     ) -> list[Value | None]:
         """Copy what computes results in the scratch graph, but for values that have copies."""
-        needed, nodes = {value for value in results if value is not None}, list[Node]()
-        for node in reversed(list(self.feeding.graph.nodes())):
-            if not (needed - values.keys()).isdisjoint(node.outputs):
-                nodes.append(node)
-                needed.update(reads_of(node))
-        for value in needed - values.keys():
-            if value.constant is not None and value.producer is None:
+        present = [value for value in results if value is not None]
+        nodes = producers(self.feeding.graph.nodes(), present, values)
+        for value in dict.fromkeys([*present, *(v for node in nodes for v in reads_of(node))]):
+            if value not in values and value.constant is not None and value.producer is None:
                 values[value] = graph.add_initializer(value.name, value.constant)
-        for node in reversed(nodes):
+        for node in nodes:
             copy_node(node, graph, values)
         return [value and values[value] for value in results]
 

@@ -9,9 +9,10 @@ Integers stay exact.
 """
 
 import contextlib
+import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from ....ir import Array, Node, Value
 from ...iteration.places import is_invariant
 from ..weights import Unfit
 from .recurrence import Recurrence
-from .semirings import COMPARISONS
+from .semirings import COMPARISONS, OPPOSITE
 
 _BOOL = onnx.TensorProto.BOOL
 _ALL = (-math.inf, math.inf)
@@ -102,10 +103,6 @@ class Extents:
                 least = self.of(state.initial, depth + 1)[0]
         return least, most
 
-    def is_signed(self, value: Value) -> bool:
-        """Test for a type with numbers below 0."""
-        return self._limits(value)[0] < 0
-
     def have_inverses(self, value: Value | None) -> bool:
         """Test for floats, none of them subnormal: the inverse of such a one may be infinite."""
         if value is None:
@@ -135,6 +132,38 @@ class Extents:
         """The extent of a value of which nothing is known."""
         return self._limits(value)
 
+    def through(
+        self, nodes: Sequence[Node], starts: Mapping[Value, Extent]
+    ) -> tuple[dict[Value, Extent], bool]:
+        """The extents of all results of nodes, and whether a type may not hold one.
+
+        Raises:
+            Unfit: an operator without a rule.
+        """
+        own, wraps = dict(starts), False
+        for node in nodes:
+            kind, values = _as_bound(node)
+            operands = [own[v] if v in own else self.of(v) for v in values]
+            extent, more = self.result(node, operands, kind)
+            own |= {value: extent for value in node.outputs if value is not None}
+            wraps |= more
+        return own, wraps
+
+    def _joined(self, node: Node, *operands: Extent) -> Extent:
+        """The extent of a reduction, or of a product of matrices.
+
+        Raises:
+            Unfit: any number of elements.
+        """
+        sizes = [dim.value for dim in self._recurrence.fact(node.operand(0)).dims]
+        count = math.prod(size or 0 for size in (sizes[-1:] if node.is_op("MatMul") else sizes))
+        if not count:
+            raise Unfit(f"{node} joins any number of elements")
+        if not node.is_op("MatMul", "ReduceSum"):
+            return operands[0]
+        first, last = _RULES["Mul"](*operands) if node.is_op("MatMul") else operands[0]
+        return min(0, count * first), max(0, count * last)
+
     def result(self, node: Node, operands: Sequence[Extent], kind: str = "") -> tuple[Extent, bool]:
         """The extent of a result, and whether its element type may not hold it.
 
@@ -142,6 +171,8 @@ class Extents:
             Unfit: an operator without a rule.
         """
         rule = _rule_of(node) if kind in ("", node.op_type) else _RULES[kind]
+        if node.is_op(*_JOINING) and not node.op.references:
+            rule = functools.partial(self._joined, node)
         least, most = self._limits(node.output())
         is_whole = math.isfinite(most)
         if rule is None or (node.is_op("Div", "Mod") and not is_whole):
@@ -149,13 +180,29 @@ class Extents:
         source = node.inputs[-1]
         # A NaN compares false, and becomes any integer.
         if is_whole and source is not None and not math.isfinite(self._limits(source)[0]):
-            return (least, most), not node.is_op(*COMPARISONS, "Equal")
+            return (least, most), (least, most) != (0, 1)
         is_square = node.is_op("Mul") and node.inputs[0] is node.inputs[1]
         first, last = _square(operands[0]) if is_square else rule(*operands)
         if node.is_op("Cast") and (least, most) == (0, 1):
             return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
         fits = least <= first and last <= most
         return ((first, last) if fits else (least, most)), not fits
+
+
+def _as_bound(node: Node) -> tuple[str, list[Value]]:
+    """The operator and operands of a node; a choice by a comparison of both sides is a bound."""
+    values = [value for value in node.inputs if value is not None]
+    test = skip_identities(values[0]).producer if node.is_op("Where") else None
+    kind = None if test is None else COMPARISONS.get(test.op_type)
+    if test is None or kind is None:
+        return node.op_type, values
+    sides, branches = (
+        [skip_identities(v) for v in each if v] for each in (test.inputs, values[1:])
+    )
+    # Where (a < b, a, b) is Min (a, b); with other branches it is a choice of unrelated values.
+    if sides not in (branches, branches[::-1]):
+        return node.op_type, values
+    return (kind if sides == branches else OPPOSITE[kind]), branches
 
 
 def number_of(value: Value) -> float | None:
@@ -240,6 +287,7 @@ ELEMENTS = (
 """The operators whose results are elements of the first operand."""
 _WHOLE = ("Abs", "Add", "Concat", "Max", "Min", "Mul", "Neg", "Relu", "Sub", "Sum", "Where")
 """Other operators of integers alone whose results are integers."""
+_JOINING = ("MatMul", "ReduceMax", "ReduceMin", "ReduceSum")
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(ELEMENTS, lambda one, *others: one),
     "Exp": lambda one: _above_zero(math.exp, one[0], -700.0, 700.0),
@@ -253,6 +301,7 @@ _RULES: dict[str, Rule] = {
     "Sub": _corners(lambda a, b: a - b),
     "Mul": _corners(lambda a, b: a * b if a and b else 0),
     "Neg": _corners(lambda a: -a),
+    "Sign": _corners(lambda a: (a > 0) - (a < 0)),
     "Min": _corners(min),
     "Max": _corners(max),
     "Clip": _corners(lambda x, least, most: min(max(x, least), most)),

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from ....facts.types import IEEE_FLOATS
-from ....ir import Node, Value
+from ....ir import Value
 from ..weights import Unfit
 from .extents import Extent, Extents, extent_of_array
 
@@ -49,17 +49,6 @@ class Finiteness(Extents):
         if value.array is not None and not np.isfinite(value.array).all():
             raise Unfit(f"'{value.name}' is infinite")
         return self._checked(value, super()._find(value, depth))
-
-    def result(self, node: Node, operands: Sequence[Extent], kind: str = "") -> tuple[Extent, bool]:
-        """The extent of a result, and whether its element type may not hold it."""
-        if not node.is_op("MatMul"):
-            return super().result(node, operands, kind)
-        shape = None if node.inputs[0] is None else self._recurrence.fact(node.inputs[0]).shape
-        count = shape[-1].value if shape else None
-        if count is None:
-            raise Unfit(f"{node} adds up any number of products")
-        most = count * math.prod(max(map(abs, ends)) for ends in operands)
-        return (-most, most), False
 
     def _checked(self, value: Value, extent: Extent) -> Extent:
         if max(map(abs, extent)) > self._largest(value):

@@ -77,21 +77,15 @@ def _sum(one: _Polynomial, other: _Polynomial) -> _Polynomial:
     return np.trim_zeros(np.where(np.abs(total) <= _NEAR * size, 0.0, total), "f")
 
 
-_RULES: dict[str, Callable[..., _Fraction]] = {
-    "Identity": lambda one: one,
-    "Reciprocal": lambda one: one.inverse(),
-    "Add": lambda one, other: one.plus(other),
-    "Sub": lambda one, other: one.plus(other, -1.0),
-    "Mul": lambda one, other: one.times(other),
-    "Div": lambda one, other: one.times(other.inverse()),
-}
-_NUMPY: dict[str, Callable[..., npt.NDArray[np.float64]]] = {
-    "Identity": np.positive,
-    "Reciprocal": np.reciprocal,
-    "Add": np.add,
-    "Sub": np.subtract,
-    "Mul": np.multiply,
-    "Div": np.divide,
+_Rule = tuple[Callable[..., _Fraction], Callable[..., npt.NDArray[np.float64]]]
+"""A function of fractions, and the same of numbers."""
+_RULES: dict[str, _Rule] = {
+    "Identity": (lambda one: one, np.positive),
+    "Reciprocal": (lambda one: one.inverse(), np.reciprocal),
+    "Add": (lambda one, other: one.plus(other), np.add),
+    "Sub": (lambda one, other: one.plus(other, -1.0), np.subtract),
+    "Mul": (lambda one, other: one.times(other), np.multiply),
+    "Div": (lambda one, other: one.times(other.inverse()), np.divide),
 }
 
 
@@ -141,7 +135,7 @@ def _recovers(recurrence: Recurrence) -> bool:
     with np.errstate(all="ignore"):
         for node in recurrence.nodes:
             operands = [own[v] if v in own else number_of(v) for v in node.inputs if v is not None]
-            own[node.output()] = _NUMPY[node.op_type](*operands)
+            own[node.output()] = _RULES[node.op_type][1](*operands)
     return not np.isnan(own[recurrence.states[0].result]).all()
 
 
@@ -172,7 +166,7 @@ def _matrix(recurrence: Recurrence) -> tuple[_Polynomial, bool]:
             raise Unfit(_OTHER)
         operands = [fraction(value) for value in node.inputs]
         divides |= node.is_op("Div", "Reciprocal") and not operands[-1].top[-1]
-        own[node.output()] = rule(*operands)
+        own[node.output()] = rule[0](*operands)
     sides = own[state.result]
     if any(len(side) > 2 or not np.isfinite(side).all() for side in sides):
         raise Unfit(_OTHER)

@@ -19,7 +19,9 @@ from ....ir import Node, Value
 from ....ops import rules_of
 from ....ops.batching import Operand
 from ....records import record
+from ...iteration.dependence_graph import producers
 from ...iteration.loop_view import State
+from ...iteration.places import kept_by
 from ...scans.parallel_prefix import by_count
 from ..weights import Unfit
 from .recurrence import Recurrence, Replacement
@@ -50,12 +52,11 @@ class _Flag:
 
 def raise_frozen(recurrence: Recurrence) -> Replacement:
     """Replace states that freeze, and the truth value that freezes them."""
-    nodes = set(recurrence.nodes)
     for flag in _flags(recurrence):
         frozen = [state for state in recurrence.states if state is not flag.state]
         selects = [_select(state, flag) for state in frozen]
         if selects and all(selects):
-            return _Freeze(recurrence, flag, frozen, [s for s in selects if s], nodes).emit()
+            return _Freeze(recurrence, flag, frozen, [s for s in selects if s]).emit()
     raise Unfit(_NO_FLAG)
 
 
@@ -71,15 +72,10 @@ def _flags(recurrence: Recurrence) -> Iterable[_Flag]:
             around, is_own = (state.argument, node.output()), state in recurrence.states
             own = (state, False) if is_own else (None, True)
             yield _Flag(*around, node.is_op("Or"), sets[0], *own)
-    state = recurrence.states[0]
-    node = skip_identities(state.result).producer
-    if len(recurrence.states) > 1 or node is None or not node.is_op("Where"):
-        return
-    value, is_true = _plain(node.operand(0))
-    branches = [skip_identities(branch) for branch in map(node.operand, (1, 2))]
-    if state.argument in branches:
-        frozen = is_true == (branches[0] is state.argument)
-        yield _Flag(value, value, frozen, value)
+    node, place = kept_by(recurrence.states[0]) or (None, 0)
+    if node is not None and len(recurrence.states) == 1:
+        value, is_true = _plain(node.operand(0))
+        yield _Flag(value, value, is_true == (place == 1), value)
 
 
 def _plain(value: Value) -> tuple[Value, bool]:
@@ -92,16 +88,12 @@ def _plain(value: Value) -> tuple[Value, bool]:
 
 def _select(state: State, flag: _Flag) -> tuple[Value, bool] | None:
     """The next value of a live state; true if the flag counts before it."""
-    node = skip_identities(state.result).producer
-    if node is None or not node.is_op("Where"):
+    node, place = kept_by(state) or (None, 0)
+    value, is_true = (None, True) if node is None else _plain(node.operand(0))
+    keeps_where_frozen = is_true == flag.frozen if place == 1 else is_true != flag.frozen
+    if node is None or value not in (flag.before, flag.after) or not keeps_where_frozen:
         return None
-    value, is_true = _plain(node.operand(0))
-    if value not in (flag.before, flag.after):
-        return None
-    branches = [skip_identities(branch) for branch in map(node.operand, (1, 2))]
-    if is_true != flag.frozen:
-        branches.reverse()
-    return (branches[1], value is flag.before) if branches[0] is state.argument else None
+    return skip_identities(node.operand(3 - place)), value is flag.before
 
 
 class _Freeze:
@@ -121,18 +113,16 @@ class _Freeze:
         flag: _Flag,
         frozen: Sequence[State],
         selects: Sequence[tuple[Value, bool]],
-        nodes: Iterable[Node],
     ) -> None:
         self._recurrence, self._flag = recurrence, flag
         self._iterations, self._emit = recurrence.iterations, recurrence.emit
-        self._nodes = nodes
         self._states, self._selects = frozen, selects
         # The same states, as if nothing froze them.
         pairs = zip(frozen, selects, strict=True)
         self._free = [state._replace(result=value) for state, (value, _) in pairs]
         ends = [value for one in (*self._free, *frozen) for value in (one.argument, one.result)]
         ends += [skip_identities(state.result) for state in frozen]
-        self._sets = self._upstream(flag.sets, ends)
+        self._sets = producers(recurrence.nodes, [flag.sets], ends)
 
     def emit(self) -> Replacement:
         """Emit the values of all states."""
@@ -160,17 +150,6 @@ class _Freeze:
             f"{what} until a first hit", all(one.exact for one in raised), every, final
         )
 
-    def _upstream(self, value: Value, ends: Iterable[Value]) -> list[Node]:
-        """The nodes that compute a value from some others, in order."""
-        waiting, nodes, stops = [value], set[Node](), set(ends)
-        while waiting:
-            one = waiting.pop()
-            node = None if one in stops else one.producer
-            if node is not None and node in self._nodes and node not in nodes:
-                nodes.add(node)
-                waiting += [each for each in node.inputs if each is not None]
-        return [node for node in self._recurrence.nodes if node in nodes]
-
     def _require_total(self, nodes: Sequence[Node]) -> None:
         """Require nodes that compute something of any state.
 
@@ -194,7 +173,7 @@ class _Freeze:
         """Replace the states as if nothing froze them."""
         raised = list[Replacement]()
         for state in self._free:
-            nodes = self._upstream(state.result, [state.argument])
+            nodes = producers(self._recurrence.nodes, [state.result], [state.argument])
             read = {value for node in nodes for value in node.inputs} | {state.result}
             others = [
                 s.argument for s in self._recurrence.states if s.argument is not state.argument

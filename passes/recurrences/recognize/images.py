@@ -19,7 +19,7 @@ from ....ops.batching import Operand
 from ...iteration.loop_view import State
 from ..weights import Unfit
 from .composed_steps import raise_step
-from .extents import Extent, Extents, number_of
+from .extents import Extents, number_of
 from .recurrence import Recurrence, Replacement
 from .reductions import describe
 
@@ -97,9 +97,5 @@ def _name(node: Node, value: Value | None) -> str:
 
 def _is_positive(recurrence: Recurrence, nodes: list[Node], argument: Value, result: Value) -> bool:
     """Test for nodes that make no negative number of numbers of at least 0."""
-    extents = Extents(recurrence)
-    own: dict[Value, Extent] = {argument: _POSITIVE}
-    for node in nodes:
-        operands = [own[v] if v in own else extents.of(v) for v in _read(node)]
-        own[node.output()] = extents.result(node, operands)[0]
+    own, _ = Extents(recurrence).through(nodes, {argument: _POSITIVE})
     return own.get(result, (-1.0, 0.0))[0] >= 0

@@ -13,7 +13,7 @@ from ....ir import Node, Value
 from ..weights import Unfit
 from .extents import ELEMENTS, Extent, Extents, hull
 from .recurrence import Recurrence
-from .semirings import COMPARISONS, FAR, OPPOSITE
+from .semirings import FAR
 
 _TYPES = onnx.TensorProto
 _SMALL = 1 << 31
@@ -95,17 +95,14 @@ class Intervals(Extents):
         pairs = zip(self._recurrence.states, states, strict=True)
         own: dict[Value, Extent] = {state.argument: each for state, each in pairs}
         own.update(outside or {})
-        self._own = own
+        self._own, wraps = self.through(self._recurrence.nodes, own)
+        self.wraps |= wraps
         for node in self._recurrence.nodes:
-            kind, values = _as_bound(node)
-            operands = [own[v] if v in own else self.of(v) for v in values]
-            own[node.output()], wraps = self.result(node, operands, kind)
-            self.wraps |= wraps
-            if any(v in own for v in values[1:]):
-                self._look(node, operands)
+            if any(value in self._own for value in node.inputs[1:]):
+                self._look(node)
         return [self._bounds(state.result) for state in self._recurrence.states]
 
-    def _look(self, node: Node, operands: Sequence[Extent]) -> None:
+    def _look(self, node: Node) -> None:
         """Note a read of elements that may be outside of an axis.
 
         Raises:
@@ -124,7 +121,8 @@ class Intervals(Extents):
         sizes = [dim.value for dim in axes if dim.value]
         if not sizes or len(sizes) < len(axes):
             raise Unfit(f"{node} reads by it")
-        if not -min(sizes) <= operands[1][0] <= operands[1][1] < min(sizes):
+        first, last = self._own.get(node.operand(1)) or self.of(node.operand(1))
+        if not -min(sizes) <= first <= last < min(sizes):
             self.misses[node] = sizes
 
     def flags(self) -> list[Value]:
@@ -235,22 +233,6 @@ def _widened(new: Interval, old: Interval, limits: Extent) -> Interval:
     """The interval with each end that moved at the limit of its type."""
     least, most = _integral(limits)
     return (least if new[0] < old[0] else old[0], most if new[1] > old[1] else old[1])
-
-
-def _as_bound(node: Node) -> tuple[str, list[Value]]:
-    """The operator and operands of a node; a choice by a comparison of both sides is a bound."""
-    values = [value for value in node.inputs if value is not None]
-    test = skip_identities(values[0]).producer if node.is_op("Where") else None
-    kind = None if test is None else COMPARISONS.get(test.op_type)
-    if test is None or kind is None:
-        return node.op_type, values
-    sides, branches = (
-        [skip_identities(v) for v in each if v] for each in (test.inputs, values[1:])
-    )
-    # Where (a < b, a, b) is Min (a, b); with other branches it is a choice of unrelated values.
-    if sides not in (branches, branches[::-1]):
-        return node.op_type, values
-    return (kind if sides == branches else OPPOSITE[kind]), branches
 
 
 _SELECTIONS = ("Identity", "Min", "Max", "Clip", "Relu", "Abs")

@@ -18,6 +18,7 @@ from ....ir.lazy import lazy_property
 from ....ops.builder import Builder
 from ....records import record
 from ...iteration.loop_view import State
+from ...iteration.places import kept_by
 from .extents import number_of
 from .recurrence import Recurrence
 
@@ -48,16 +49,11 @@ def find_mask(recurrence: Recurrence) -> Mask | None:
 
 
 def _mask_of(recurrence: Recurrence, state: State) -> Mask | None:
-    node = skip_identities(state.result).producer
-    if node is None or not node.is_op("Where") or node not in recurrence.nodes:
+    node, place = kept_by(state) or (None, 0)
+    if node is None or node not in recurrence.nodes:
         return None
-    condition, *branches = node.inputs
-    if condition is None or condition.producer in recurrence.nodes:
-        return None
-    for keeps, branch in zip((True, False), branches, strict=True):
-        if branch is not None and skip_identities(branch) is state.argument:
-            return Mask(condition, keeps)
-    return None
+    condition = node.operand(0)
+    return None if condition.producer in recurrence.nodes else Mask(condition, place == 1)
 
 
 def truth_of(value: Value, fact: Callable[[Value], Fact]) -> Mask | None:

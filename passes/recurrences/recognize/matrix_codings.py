@@ -12,7 +12,6 @@ over which products distribute, and 0 is the least.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +22,8 @@ from ....facts.types import IEEE_FLOATS, INTEGER_BITS
 from ....ir import Array, Node, Value
 from ....ops.builder import Builder
 from ....records import record
-from .extents import ELEMENTS, Extents, number_of
+from ..weights import Unfit
+from .extents import ELEMENTS, Extent, Extents, hull, number_of
 from .recurrence import Recurrence
 from .semirings import CHOICES, LARGEST_PRODUCTS, SEMIRINGS, SUMS, Semiring, neutral
 
@@ -136,10 +136,11 @@ class Check:
         coding, (state,) = self._coding, self._recurrence.states
         numbers = [value for value in others if value not in self._places(nodes)]
         if coding.truths:
-            return all(map(self._are_truths, numbers)) and self._is_truth(nodes, product)
+            are_truths = all(map(self._are_truths, [*numbers, state.initial]))
+            return are_truths and self._is_truth(nodes, product)
         if coding.from_0:
             return all(self._extents.of(value)[0] >= 0 for value in (*numbers, state.initial))
-        return not coding.modulus or self._is_rest(nodes, numbers)
+        return not coding.modulus or self._is_rest(nodes)
 
     def _places(self, nodes: Sequence[Node]) -> set[Value | None]:
         """The operands that are axes, indices, conditions or limits of questions."""
@@ -159,55 +160,25 @@ class Check:
 
     def _is_truth(self, nodes: Sequence[Node], product: Value) -> bool:
         """Test that counts are not too large, and the last ones are 0 or 1."""
-        (state,), most = self._recurrence.states, dict[Value, int]()
-        if not self._are_truths(state.initial):
-            return False
-        most[state.argument] = 1
-        for node in nodes:
-            own = [most[value] for value in node.inputs if value in most]
-            count = max(own, default=1)
-            if node.is_op("MatMul", "ReduceSum"):
-                count *= self._terms(node)
-            elif node.is_op("Add", "Sum"):
-                count = sum(own) + len(node.inputs)
-            elif _is_question(node):
-                count = 1
-            for value in filter(None, node.outputs):
-                elem_type = self._recurrence.fact(value).elem_type
-                count = 1 if elem_type == _TYPES.BOOL or node.is_op("Min") else count
-                if count > _largest(elem_type):
-                    return False
-                most[value] = count
-        return most.get(product, 0) == 1
+        first, last = self._through(nodes, (0, 1)).get(product, (0, 2))
+        return first >= 0 and last <= 1
 
-    def _terms(self, node: Node) -> int:
-        """The most numbers that a node adds up."""
-        sizes = [dim.value for dim in self._recurrence.fact(node.operand(0)).dims]
-        return _MOST_WIDE if None in sizes else math.prod(size or 1 for size in sizes)
-
-    def _is_rest(self, nodes: Sequence[Node], others: Sequence[Value]) -> bool:
+    def _is_rest(self, nodes: Sequence[Node]) -> bool:
         """Test that no sum of an iteration or of two matrices wraps."""
         (state,), modulus = self._recurrence.states, self._coding.modulus
-        limit = _largest(self._recurrence.state_fact.elem_type)
-        first = max(map(abs, self._extents.of(state.initial)))
-        most = max(first, modulus - 1)
-        # Numbers without a sign wrap below 0.
-        differences = ("Neg", "Sub") if self._extents.is_signed(state.initial) else ()
-        for node in nodes:
-            if not node.is_op(*ELEMENTS, *_SUMS, *differences, "Mul", "Concat", "Where"):
-                return False
-            read = [value for value in others if value in node.inputs]
-            ends = [max(map(abs, self._extents.of(value))) for value in read]
-            if node.is_op("Mul", "MatMul"):
-                most *= max([1, *ends])
-            elif node.is_op("Add", "Sub", "Sum"):
-                most = most * len(node.inputs) + sum(ends)
-            else:
-                most = max([most, *ends])
-            most *= self._terms(node) if node.is_op("MatMul", "ReduceSum") else 1
-            if most > limit:
-                return False
-        return self._size * modulus * modulus + modulus <= min(limit, _EXACT)
+        start = hull([self._extents.of(state.initial), (0, modulus - 1)])
+        most = min(_largest(self._recurrence.state_fact.elem_type), _EXACT)
+        return bool(self._through(nodes, start)) and self._size * modulus**2 + modulus <= most
+
+    def _through(self, nodes: Sequence[Node], start: Extent) -> dict[Value, Extent]:
+        """The numbers of an iteration; none if a type may not hold one."""
+        try:
+            own, wraps = self._extents.through(nodes, {self._recurrence.states[0].argument: start})
+        except Unfit:
+            return {}
+        largest = {value: _largest(self._recurrence.fact(value).elem_type) for value in own}
+        fits = all(max(map(abs, ends)) <= largest[value] for value, ends in own.items())
+        return own if fits and not wraps else {}
 
 
 def _largest(elem_type: int) -> float:

@@ -30,6 +30,7 @@ from ....ops.axis_map import axis_map_of
 from ....ops.batching import Operand
 from ....ops.builder import Builder
 from ....records import replace
+from ...iteration.dependence_graph import producers
 from ..weights import Unfit
 from .coefficients import broadcast
 from .masked_sequences import Mask, find_mask
@@ -128,7 +129,7 @@ def _read(recurrence: Recurrence, coding: Coding, axis: int) -> _Linear | None:
             break
         offsets += [v for v in last.inputs if v is not None and v is not inside[0]]
         value = skip_identities(inside[0])
-    nodes = _producers(recurrence, value)
+    nodes = tuple(producers(recurrence.nodes, [value]))
     # Zeros beside a diagonal would spread an infinity of one element to all of them.
     if not any(node.op_type in _MIXERS or node.op_type.startswith("Reduce") for node in nodes):
         return None
@@ -144,15 +145,6 @@ def _read(recurrence: Recurrence, coding: Coding, axis: int) -> _Linear | None:
 
 def _is_inside(recurrence: Recurrence, value: Value) -> bool:
     return value is recurrence.states[0].argument or value.producer in recurrence.nodes
-
-
-def _producers(recurrence: Recurrence, value: Value) -> tuple[Node, ...]:
-    """The nodes of the cycle that compute a value, in order."""
-    needed = {value}
-    for node in reversed(recurrence.nodes):
-        if not needed.isdisjoint(node.outputs):
-            needed |= {v for v in node.inputs if v is not None}
-    return tuple([node for node in recurrence.nodes if not needed.isdisjoint(node.outputs)])
 
 
 def _addends_along(

@@ -22,6 +22,7 @@ from ....ir import Graph, Node, Operator, Value
 from ....ir.copying import empty_header
 from ....ops.batching import Operand
 from ....ops.builder import Builder
+from ...iteration.dependence_graph import producers
 from ...iteration.loop_view import add_holder, declaration, scalar_declaration
 from ...iteration.places import moving_indices
 from ...utils.stacked_rows import concat_rows
@@ -151,11 +152,7 @@ class _Shift:
 
 def _is_cell(recurrence: Recurrence, copies: Sequence[Copies]) -> bool:
     """Test for a first step that an operator computes."""
-    needed, nodes = {chain[1] for chain in copies}, list[Node]()
-    for node in reversed(recurrence.nodes):
-        if not needed.isdisjoint(node.outputs):
-            needed.update(value for value in node.inputs if value is not None)
-            nodes.insert(0, node)
+    nodes = producers(recurrence.nodes, [chain[1] for chain in copies])
     # What the test emits in the scratch graph has no reader, so it goes with the graph.
     states = [
         state._replace(result=chain[1])
