@@ -192,6 +192,12 @@ def test_the_mean_of_integers_is_a_sum_that_wraps_and_a_quotient_that_is_cut(row
     assert found == mean
 
 
+@pytest.mark.parametrize("shapes", [((), (3,)), ((1,), (2, 3)), ((2, 1), (3,), ())])
+def test_the_first_operand_of_a_mean_may_be_the_smallest(shapes):
+    operands = [np.full(shape, 1.5 * n, np.float32) for n, shape in enumerate(shapes)]
+    assert_as_onnxruntime(*one_node("Mean", operands, 13))
+
+
 def test_nothing_lies_beyond_a_bound_that_is_no_number():
     x, bound = np.array([1, np.nan, -np.inf], np.float32), np.array(np.nan, np.float32)
     assert_as_onnxruntime(*one_node("Clip", [x, bound, bound], 13))
