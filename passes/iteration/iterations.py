@@ -172,8 +172,9 @@ class ZeroIterationSizes:
                 " iterations; declare them in the body"
             )
         pairs = list(zip(element.shape, shape, strict=True))
-        # Without iterations a declaration is the size, though it may be no iteration's.
-        if any(size and dim != size for size, dim in pairs):
+        # Without iterations a declaration is the size, though it may be no iteration's. A size of
+        # which nothing is inferred is the declared one.
+        if any(size and dim != size and is_named(dim) for size, dim in pairs):
             raise Unbatchable(
                 f"returns '{stacked.result.name}', whose sizes may not be those that the body"
                 " declares, which are its sizes if there are no iterations"

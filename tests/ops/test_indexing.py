@@ -99,7 +99,7 @@ def test_indices_beside_the_data(op_type):
     if op_type != "GatherElements":
         found = between(0, 2, 2, 1)
         may_fail("the shape of 'i2' may not fit: 1 and 2", op_type, data, found, tensor(1, 1))
-        may_fail("'i2' may have another rank", op_type, data, found, tensor(2))
+        may_fail("'i2' may have the wrong rank", op_type, data, found, tensor(2))
 
 
 def test_tuples_of_indices():
@@ -115,7 +115,7 @@ def test_tuples_of_indices():
     cannot_fail("ScatterND", data, between(0, 2, M, 1), tensor(M, 4, N))
     cannot_fail("ScatterND", data, between(0, 2, M, 2), tensor(M, N))
     may_fail("the shape of 'i2'", "ScatterND", data, between(0, 2, M, 2), tensor(M, 4))
-    may_fail("another rank", "ScatterND", data, between(0, 2, M, 2), tensor(M, 4, N))
+    may_fail("the wrong rank", "ScatterND", data, between(0, 2, M, 2), tensor(M, 4, N))
 
 
 def test_compress_needs_a_truth_value_for_each_slice():

@@ -26,7 +26,7 @@ def test_normalisations():
     cannot_fail("LayerNormalization", tensor(N, 3, 4), tensor(3, 4), axis=1)
     may_fail("the shape of 'i1'", "LayerNormalization", tensor(N, 3, 4), tensor(3))
     may_fail("the shape of 'i2'", "LayerNormalization", tensor(N, 3, 4), tensor(4), tensor(3))
-    may_fail("another rank", "LayerNormalization", tensor(N, 3, 4), tensor(3, 4))
+    may_fail("the wrong rank", "LayerNormalization", tensor(N, 3, 4), tensor(3, 4))
     cannot_fail("RMSNormalization", tensor(N, 3, 4), tensor(4))
     may_fail("the shape of 'i1'", "RMSNormalization", tensor(N, 3, 4), tensor(3))
 

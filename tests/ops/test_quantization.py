@@ -8,7 +8,7 @@ from straightline.ops import rules_of
 def test_quantised_by_one_scale(op_type):
     cannot_fail(op_type, UNKNOWN, tensor())
     cannot_fail(op_type, UNKNOWN, tensor(), tensor())
-    may_fail("'i2' may have another rank", op_type, UNKNOWN, tensor(), tensor(1))
+    may_fail("'i2' may have the wrong rank", op_type, UNKNOWN, tensor(), tensor(1))
 
 
 @pytest.mark.parametrize("op_type", ["QuantizeLinear", "DequantizeLinear"])

@@ -163,7 +163,7 @@ def test_safe_nodes_run(lines):
     ("y = GatherND (w, k)", "'k' may be out of range for an axis of size 3"),
     ("i = ArgMax <axis = 1> (x)  y = GatherElements <axis = 1> (w, i)",
      "may be larger than 'w' along axis 0"),
-    ("y = ScatterND (w, ones, three)", "'three' may have another rank"),
+    ("y = ScatterND (w, ones, three)", "'three' may have the wrong rank"),
     ("y = ReduceMean <axes = [2]> (x)", "axis 2 does not exist for rank 2"),
     ("y = ReduceSum (x, k)", "'k' is known only at run time"),
     ("y = Softmax <axis = 0> (x)", "axis 0 of size N may be less than 1"),
