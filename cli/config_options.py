@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +47,7 @@ class Applied:
 
 
 def _listed(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {value!r}" for key, value in options.items())
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in options.items())
 
 
 def dict_of(applied: Applied | None) -> dict[str, Any] | None:

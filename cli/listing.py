@@ -86,7 +86,7 @@ def list_passes(load: list[Path] | None = LOAD, as_json: bool = JSON) -> int:
 def list_rules(
     names: list[str] | None = NAMES,
     load: list[Path] | None = LOAD,
-    prove: bool = flag("Prove every rule now, in all cases.", "--prove"),
+    prove: bool = flag("Prove the shown rules now, in all cases.", "--prove"),
     as_json: bool = JSON,
 ) -> int:
     """Show the rewrite rules: all names, or some rules before and after, each with its proof."""
@@ -100,18 +100,18 @@ def list_rules(
     for file in load or ():
         load_file(file)
     rules = all_rules()
+    if names:
+        matches = [pair for pair in rules if _matches(describe(*pair), names)]
+        if not matches:
+            listed = " or ".join(map(repr, names))
+            others = instead(names[0], [r.name for r, _ in rules], listing="'straightline rules'")
+            raise typer.BadParameter(f"no rule has the name or the operator {listed}; {others}")
+        rules = matches
     if prove:
         from ..passes.simplify.rules.rule_proof import require_proof
 
         rules = [(rule, None if rule.trusted else require_proof(rule)) for rule, _ in rules]
-    items = [describe(rule, proof) for rule, proof in rules]
-    if names:
-        matches = [item for item in items if _matches(item, names)]
-        if not matches:
-            listed = " or ".join(map(repr, names))
-            others = instead(names[0], [i["name"] for i in items], listing="'straightline rules'")
-            raise typer.BadParameter(f"no rule has the name or the operator {listed}; {others}")
-        items = matches
+    items = [describe(*pair) for pair in rules]
     own = [item for item in items if names or item["name"] not in shipped]
     blocks = [] if names else _rule_names(items)
     return _list(items, [*blocks, *([_rule_table(own)] if own else [])], as_json)

@@ -56,7 +56,7 @@ def test_options_that_contradict_the_command_line_are_void(run, folder):
 
 def test_the_log_and_inspect_name_the_file(run):
     logged = run("rewrite", "models/a.onnx", "out.onnx", "-v").stderr.splitlines()[0]
-    assert logged.startswith("configuration models/straightline.toml: set = {'n': 2, ")
+    assert logged.startswith('configuration models/straightline.toml: set = {"n": 2, ')
     document = json.loads(run("inspect", "models/a.onnx", "--json").stdout)
     assert document["config"]["options"] == {"set": {"n": 2, "m": "@m.npy"}}
 

@@ -4,6 +4,7 @@ import onnx
 import pytest
 from commands import succeeded
 from straightline.cli.commands import app
+from straightline.passes.simplify.rules import rule_proof
 from typer.testing import CliRunner
 
 
@@ -43,6 +44,13 @@ def test_a_rule_is_shown_with_its_proof(name):
     result = succeeded(run("rules", name))
     assert "mul-by-one" in result.stdout and "->" in result.stdout and "proved" in result.stdout
     assert "neg-of-neg" not in result.stdout
+
+
+def test_only_shown_rules_are_proved(monkeypatch):
+    proved = []
+    monkeypatch.setattr(rule_proof, "require_proof", lambda rule: proved.append(rule.name))
+    succeeded(run("rules", "mul-by-one", "--prove"))
+    assert proved == ["mul-by-one"]
 
 
 def test_rules_of_a_file_are_shown_beside_the_names(tmp_path):
