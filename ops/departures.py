@@ -47,6 +47,9 @@ _ONE_HOT_KERNELS = frozenset(
 )
 """Types of the operands of OneHot in onnxruntime 1.32."""
 
+_MOST_FUSED = 4
+"""Operators between a Transpose and a MatMul that are followed."""
+
 _EXACT = 2.0**53 - 1
 """Up to this number every integer is exact as a double, and no other is rounded to it."""
 
@@ -193,6 +196,25 @@ def multiplies_nothing(application: Application) -> bool:
     """Test for a product of matrices with an inner axis without elements."""
     shape = application.shape(0)
     return bool(shape) and shape is not None and shape[-1].value == 0
+
+
+def multiplies_transposed(application: Application) -> bool:
+    """Test for a product of a transposed matrix and a vector.
+
+    onnxruntime fuses them, with a Cast and a scale between, and reads the matrix as it was.
+    """
+    vector, matrix = application.shape(1), application.operand(0)
+    is_fused = application.elem_type() in (_T.FLOAT, _T.DOUBLE) and application.opset not in range(
+        1, 9
+    )
+    if vector is None or len(vector) != 1 or not is_fused:
+        return False
+    for _ in range(_MOST_FUSED):
+        source = None if matrix is None else matrix.source
+        if source is None or source.op_type not in ("Cast", "Identity", "Mul", "Div"):
+            return source is not None and source.op_type == "Transpose"
+        matrix = source.operands[0]
+    return True
 
 
 def runs_no_step(application: Application) -> bool:
@@ -480,6 +502,14 @@ _TABLE = (
         "the sum of no products is 0",
         "the result is uninitialized memory",
         "onnxruntime's {} of nothing were 0",
+    ),
+    Departure(
+        "transposed-matrix-by-vector",
+        ("MatMul",),
+        multiplies_transposed,
+        "the rows of a transposed matrix are multiplied by a vector",
+        "an optimization multiplies those of the matrix before it is transposed",
+        "onnxruntime's {} of a transposed matrix and a vector read its rows",
     ),
     Departure(
         "sequence-of-nothing",

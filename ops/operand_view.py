@@ -173,6 +173,19 @@ class ArrayOperand:
         return other.array is self.array
 
 
+def shape_of_input(value: Value) -> Shape | None:
+    """The shape that runtimes require of an input of the model; None for other values."""
+    graph, shape = value.graph, value.shape
+    is_input = graph is not None and graph.holder is None and value in graph.inputs
+    if not is_input or shape is None:
+        return None
+    names = [f"{value.name}.{axis}" for axis, _ in enumerate(shape)]
+    return tuple(
+        Dimension.constant(dim) if isinstance(dim, int) else Dimension.symbol(name)
+        for dim, name in zip(shape, names, strict=True)
+    )
+
+
 class ValueOperand:
     """A value of a graph as an operand.
 
@@ -181,7 +194,7 @@ class ValueOperand:
     """
 
     def __init__(
-        self, value: Value, types: ElementTypes, shape_of: ShapeOf = lambda value: None
+        self, value: Value, types: ElementTypes, shape_of: ShapeOf = shape_of_input
     ) -> None:
         self._value, self._types, self._shape_of = value, types, shape_of
 
@@ -192,8 +205,8 @@ class ValueOperand:
 
     @property
     def shape(self) -> Shape | None:
-        """The shape of a constant, or the inferred one. Declarations may be false behind an If or
-        a Loop."""
+        """The shape of a constant or an input, or the inferred one. Declarations may be false
+        behind an If or a Loop."""
         tensor = self._value.constant
         if tensor is None:
             return self._shape_of(self._value)

@@ -102,6 +102,17 @@ def _texts(body: str, computed: str, shape: str = "") -> Example:
     )
 
 
+def _transposed(nodes: str, kind: str = "float", dtype: str = "float32") -> Example:
+    """A transposed matrix by a vector."""
+    return Example(
+        f"g ({kind}[2, 2] a, {kind}[2] v) => ({kind}[2] y) {{ {nodes} y = MatMul (t, v) }}",
+        {"a": (dtype, [[1, 2], [3, 4]]), "v": (dtype, [1, 10])},
+        [[31, 42]],
+        [[21, 43]],
+        optimized=True,
+    )
+
+
 EXAMPLES = {
     "integer-sums": (
         _reduction("ReduceSum", [_TIME, 1, 1, 1], _TIME + 3, 1764331200123456768),
@@ -173,6 +184,16 @@ EXAMPLES = {
             is_unwritten=True,
         )
         for op_type, gates in (("LSTM", 4), ("RNN", 1))
+    ),
+    "transposed-matrix-by-vector": (
+        _transposed("t = Transpose (a)"),
+        _transposed("s = Transpose <perm = [1, 0]> (a) t = Cast <to = 1> (s)"),
+        _transposed("t = Transpose (a)", "double", "float64"),
+        Example(
+            "g (float[1, 2, 2] a, float[2] v) => (float[1, 2] y) <float k = {2}>"
+            " { s = Transpose <perm = [0, 2, 1]> (a) t = Mul (s, k) y = MatMul (t, v) }",
+            {"a": ("float32", [[[1, 2], [3, 4]]]), "v": ("float32", [1, 10])},
+            [[[62, 84]]], [[[42, 86]]], optimized=True),
     ),
     "copied-size": (
         Example("g (float[4, n] x) => (float[a, b] y) <int64[1] z = {0}, int64[1] k = {1}>"

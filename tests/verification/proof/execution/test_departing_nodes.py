@@ -11,6 +11,7 @@ SUM = """g (int64[n] x) => (int64 y) <bool t = {1}, int64 zero = {0}> {
         d = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""
 CHOICES = "(float[n] x, float[n] z, bool[n] c) => (float[n] y)"
 EXACTLY = "onnxruntime computed ReduceSum of integers exactly"
+VECTORS = "onnxruntime's MatMul of a transposed matrix and a vector read its rows"
 SIGNS = "onnxruntime's Where kept the sign of -0.0"
 
 
@@ -41,6 +42,16 @@ def test_exact_doubles_need_no_assumption():
 def test_choices(before, after, assumptions):
     one, other = (f"g {CHOICES} {{ {nodes} }}" for nodes in (before, after))
     assert proof(one, other).assumptions == assumptions
+
+
+@table(
+    ("t = Transpose (a) w = Unsqueeze (v, k) m = MatMul (t, w) y = Squeeze (m, k)", (VECTORS,)),
+    ("y = MatMul (v, a)", (VECTORS,)),
+    ("i = Identity (a) t = Transpose (i) y = MatMul (t, v)", ()))  # fmt: skip
+def test_a_transposed_matrix_by_a_vector(after, assumptions):
+    text = "g (float[n, 4] a, float[n] v) => (float[4] y) <int64[1] k = {1}> { %s }"
+    before = text % "t = Transpose (a) y = MatMul (t, v)"
+    assert proof(before, text % after).assumptions == assumptions
 
 
 def test_a_slice_that_departs_is_not_computed():
