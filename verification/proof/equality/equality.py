@@ -34,7 +34,6 @@ from .masked_loops import MaskedLoops
 from .masks import Masks
 from .modular_polynomials import ModularPolynomials
 from .order import same_places
-from .positions import Positions
 from .recurrent_cells import GATES, RecurrentCells
 from .row_by_row import RowByRow
 from .scatter_loops import ScatterLoops
@@ -136,8 +135,6 @@ class Comparison:
         self.induction = Induction(terms, self.pushdown)
         self.cases = CaseDistinction(terms, self.pushdown)
         self.row_by_row = RowByRow(terms, self.pushdown, self.induction)
-        self._positions = Positions(terms, self.induction)
-        self._general: dict[Pair, bool] = {}
         self._asked: list[set[Pair]] = [set()]
         self._needed: dict[Pair, list[Pair]] = {}
         self._stack: list[Pair] = []
@@ -178,7 +175,6 @@ class Comparison:
             functools.partial(same_places, terms),
             functools.partial(equal_parts, terms),
             self._alike,
-            self._longer,
             self._rows,
             self._congruent,
             self._defined,
@@ -364,10 +360,9 @@ class Comparison:
                 return pairs  # before iterations are written out
         # Congruence before normal forms: two equal long terms are compared in linear time, where
         # normal forms would write both out.
-        for shortcut in (self._leap, self._anywhere):
-            pairs = shortcut(one, other)
-            if pairs is not None:
-                return pairs
+        pairs = self._leap(one, other)
+        if pairs is not None:
+            return pairs
         settled = self.pushdown.settled(one), self.pushdown.settled(other)
         if settled != (one, other):
             self.pushdown.chosen |= self.pushdown.reshaped(one) ^ self.pushdown.reshaped(other)
@@ -409,22 +404,6 @@ class Comparison:
         names = [self.longer_forms.name_of(term) for term in below]
         return names[0] != names[1] and any(name in DEFINITIONS for name in names)
 
-    def _anywhere(self, one: Term, other: Term) -> list[Pair] | None:
-        """Pair at any position, in a long comparison, whose slices at known ones are many."""
-        is_long = len(self._needed) >= _MANY_PAIRS and not self._by_row
-        if not is_long or self._reals is not None or self.terms.trace is not None:
-            return None
-        if list(self._general.values()).count(False) >= _MOST_FAILURES:
-            return None
-        pair = self._positions.general(one, other)
-        if pair is None:
-            return None
-        if pair not in self._general:
-            with self._attempt() as attempt:
-                self._compare(*pair, "")
-            self._general[pair] = attempt.failure is None
-        return [pair] if self._general[pair] else None
-
     def _over_reals(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality over the reals, where that is asked for: as it stands, or if variables of two
         recurrences are equal."""
@@ -446,19 +425,6 @@ class Comparison:
         """Congruence, unless some arguments have no chance of being equal."""
         pairs = self._congruent(one, other)
         return None if pairs is None or any(map(_is_hopeless, pairs)) else pairs
-
-    def _longer(self, one: Term, other: Term) -> list[Pair] | None:
-        """Definitions, where only one side has one and the other side computes."""
-        names = [self.longer_forms.name_of(term) for term in (one, other)]
-        defined = [name in DEFINITIONS for name in names]
-        computes = all(
-            is_longer or name in ELEMENTWISE for name, is_longer in zip(names, defined, strict=True)
-        )
-        # Opening both sides would compare two long forms, where congruence of the short ones is
-        # enough.
-        if names[0] == names[1] or not any(defined) or not computes:
-            return None
-        return self._defined(one, other)
 
     def _rows(self, one: Term, other: Term) -> list[Pair] | None:
         """Equality at each position of an axis. Where that leads nowhere, other rules remain."""
