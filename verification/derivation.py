@@ -50,13 +50,11 @@ _BELOW: dict[str, list[frozenset[str]]] = {
 }
 """Operators of which a rule needs one among the operands, in a class."""
 _OF_CONSTANTS = (
-    *("scaled-product", "scaled-columns", "scaled-operand", "factor-of-sum", "quotient"),
-    *("constants-of-sum", "constants-of-product", "definition", "sum-of-products"),
+    *("scaled-product", "scaled-columns", "scaled-operand", "quotient", "definition"),
+    "sum-of-products",
     *("formula", "bias-of-channels", "scaled-channels"),
 )
 """Rules over the reals that build functions of constants."""
-_OF_PARTS = ("factor-of-sum", "constants-of-sum", "constants-of-product")
-"""Rules in whose place sums of products are tried where cells are opened."""
 _ALIKE = ("equal-elements",)
 """Rule that computes functions of equal rows once."""
 _OF_ROWS = ("known-variables", "row-alone", "row-by-row")
@@ -593,8 +591,6 @@ class Search:
         if name == _FOLDED and not self._is_constant(term, is_last=whole):
             return
         if name == "row-by-row" and self._is_state(term):
-            return
-        if name in (_OF_PARTS if self._has_cells else ("sum-of-products",)):
             return
         if name == _UNROLLED and not self._unrolls:
             return

@@ -15,7 +15,7 @@ REALS = pairs("""
 (float[n, 2] x, float[2] w) {
 - y = Sum (x, w) }
 + y = Add (w, x) }
-# constants-of-sum: a sum that the other model has
+# sum-of-products: a sum that the other model has
 (float[n, 2] x, float[2] w, float k) {
 - s = Add (x, w) y = Add (s, k) }
 + s = Add (k, w) y = Add (s, x) }
@@ -27,11 +27,11 @@ REALS = pairs("""
 (float[n, 2] x)
 - <float k = {0.5}> { a = Abs (x) y = Pow (a, k) }
 + { a = Abs (x) y = Sqrt (a) }
-# constants-of-sum
+# sum-of-products: constants of a sum
 (float[n, 2] x)
 - <float[2] a = {1, 2}, float b = {0.5}> { s = Add (x, a) y = Add (s, b) }
 + <float[2] c = {1.5, 2.5}> { y = Add (x, c) }
-# constants-of-product
+# sum-of-products: constants of a product
 (float[n, 2] x)
 - <float[2] a = {1, 2}, float b = {0.5}> { s = Mul (x, a) y = Mul (b, s) }
 + <float[2] c = {0.5, 1}> { y = Mul (x, c) }
@@ -87,7 +87,7 @@ y = Gemm <transB = 1> (x, v, c) }
 (float[n, 4, 3] x, float[2, 2, 1] w) <float[1, 2, 1] k = {2, 3}, int64[3] s = {2, 1, 1}> {
 - p = Conv <group = 2> (x, w) y = Mul (k, p) }
 + r = Reshape (k, s) v = Mul (w, r) y = Conv <group = 2> (x, v) }
-# factor-of-sum
+# sum-of-products: a factor of a sum
 (float[n, 2] x) <float[2] b = {1, 3}, float k = {2}> {
 - s = Add (x, b) y = Mul (s, k) }
 + s = Mul (x, k) t = Mul (b, k) y = Add (s, t) }

@@ -19,6 +19,7 @@ from .polynomials import Dim
 from .rows import apply, integers
 from .scans import moved_axis, rows_of_list, truth, turned
 from .sizes import sizes_in
+from .spelling import spelled
 from .terms import ABSENT, Args, CertificateError, Define, Fact, Head, Terms, is_own, require_unique
 
 _INT64, _BOOL = onnx.TensorProto.INT64, onnx.TensorProto.BOOL
@@ -216,6 +217,7 @@ class Execution:
             args = inner.operands if inner.rows else args
             head, args = self._body(head, args, inner, scope)
             ran.append((inner, args[len(args) - len(inner.infos()[1]) :]))
+        head, args = (head, args) if bodies else spelled(self._terms, head, args)
         facts = [self._fact(head, args, ran, k) for k, _ in enumerate(node.output)]
         # Stacked are rows of one size; elements of a list may differ.
         if node.op_type == "SequenceMap" and any(None in (f.shape or (None,)) for f in facts):

@@ -41,10 +41,6 @@ _CHOICE = ("Where", ("Not", "q"), "x", "z"), ("Where", "q", "z", "x")
 _LIKE, _FLOAT = ("like x",), ("like x", "floats x")
 _SCALED, _SINGLE = ("Mul", ("MatMul", "x", "w"), "k"), ("floats x", "single k")
 _INSIDE, _COLUMNS = ("MatMul", "x", ("Mul", "w", "k")), ("floats x", "line k", "matrix w")
-_FACTORS = ("Mul", ("Add", "x", "c"), "d"), ("Add", ("Mul", "x", "d"), ("Mul", "c", "d"))
-_SUM = ("Add", ("Add", "x", "c"), "d"), ("Add", "x", ("Add", "c", "d"))
-_PRODUCT = ("Mul", ("Mul", "x", "c"), "d"), ("Mul", "x", ("Mul", "c", "d"))
-_CONSTANTS = ("floats x", "constant c", "constant d")
 _ROW = ("Gather", "x", ("Unsqueeze", "i", "a"))
 _QUOTIENT, _DIVIDES = ("Mul", "x", ("Reciprocal", "y")), ("floats x", "divisor y")
 _NEUTRAL = [("times-one", "Mul", 1), ("divided-by-one", "Div", 1), ("minus-zero", "Sub", 0.0)]
@@ -71,9 +67,6 @@ ROWS = (
     Row("scaled-product", "value", _SCALED, _INSIDE, _SINGLE, "reals"),
     Row("scaled-columns", "value", _SCALED, _INSIDE, _COLUMNS, "reals"),
     Row("scaled-operand", "value", ("MatMul", ("Mul", "x", "k"), "w"), _SCALED, _SINGLE, "reals"),
-    Row("factor-of-sum", "value", *_FACTORS, _CONSTANTS, "reals"),
-    Row("constants-of-sum", "value", *_SUM, ("floats x", "sum c d"), "reals"),
-    Row("constants-of-product", "value", *_PRODUCT, _CONSTANTS, "reals"),
     Row("quotient", "value", ("Div", "x", "y"), _QUOTIENT, _DIVIDES, "reals"),
 )
 
@@ -161,8 +154,6 @@ def build(terms: Terms, pattern: Any, binding: _Binding, fact: Fact) -> int:
 
 # Words on the result of the left pattern and terms in it.
 _CONDITIONS: dict[str, Callable[..., bool]] = {
-    "sum": lambda t, fact, *a: {*a} <= t.closed or t.key(Node(plain("Add"), a, 0, fact)) in t.table,
-    "constant": lambda terms, fact, term: term in terms.closed,
     "front": lambda terms, fact, term: min(terms.numbers(term) or (-1,)) >= 0,
     "divisor": lambda terms, fact, term: all(a is None or a.all() for a in terms.arrays((term,))),
     "line": lambda terms, fact, term: len(terms.fact(term).shape or ((), ())) == 1,

@@ -19,11 +19,12 @@ from ...reference.rounding import Function, exact, function_of, rows_of
 from . import movement, scans
 from .execution import Execution
 from .folding import MOVING, computed, rounds
-from .inference import REDUCED, broadcast, fact_of_output
-from .meaning import BRANCHES, FIRST, head_of
+from .inference import broadcast, fact_of_output
+from .meaning import BRANCHES, FIRST
 from .polynomials import Dim, add, divide, is_at_least, multiply, products_of
 from .rows import ROWS, Kind, apply, derive_row, integers, is_filled, plain
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
+from .spelling import REDUCTIONS
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
 # Notions of equality, the strongest first.
@@ -378,60 +379,6 @@ def _takes_all(terms: Terms, node: Node, shape: Shape) -> bool:
     return size is not None and (size,) in [sizes_in(terms, end) for end in ends]
 
 
-_MOVED: dict[str, tuple[int, list[str]]] = {
-    **dict.fromkeys(["Squeeze", "Unsqueeze", "ReduceSum"], (13, ["axes"])),
-    "Slice": (10, ["starts", "ends", "axes"]),
-    "Split": (18, ["split"]),
-}
-_MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in REDUCED - {"Sum"}}
-# First version with attributes as inputs, and the attributes in the order of these inputs.
-_REDUCTIONS = [name for name in _MOVED if name.startswith("Reduce")]
-
-
-_ALONG = names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax
-    LayerNormalization LogSoftmax LpNormalization Reshape ScatterElements Softmax Split TopK""")
-
-
-@_rule("spelling", *_ALONG, *_MOVED, kind="spelling")
-def spelling(terms: Terms, node: Node, fact: Fact) -> int | None:
-    """Give attributes as the inputs that they became, and axes from the front."""
-    (head, args, *_), numbers = node, terms.numbers((*node.args, ABSENT)[1])
-    shape, axis = terms.fact(args[0]).shape, head.attribute("axis")
-    rank, (since, names) = len(shape or ()), _MOVED.get(head.name, (0, []))
-    # Before opset 13 a Softmax is one of a matrix: the same if axes of size 1 alone follow.
-    if head.name in ("Hardmax", "LogSoftmax", "Softmax") and head.version == 11:
-        ends = shape and -rank <= axis < rank and {*shape[axis % rank + 1 :]} <= {1}
-        head = head._replace(version=13) if ends or axis == -1 else head
-    # Negative indices count from the end from opset 11 on; before, they were out of range.
-    if head.name == "Gather" and head.version < 11 and numbers and min(numbers) >= 0:
-        head = head_of("Gather", "", 11, head.attributes, 1)
-    # A zero alone is another size by that attribute.
-    if head.integer("allowzero") and numbers and 0 not in numbers:
-        head = head.changed(allowzero=0)
-    if head.name in _ALONG and isinstance(axis, int) and -rank <= axis < 0:
-        head = head.changed(axis=axis + rank)
-    if head.name == "Split" and len(args) == 1 and head.attribute("split") is None:
-        since = 13
-    if head.version < since:
-        if head.version < 11 and min(head.integers("axes") or [0]) < 0:  # not before opset 11
-            return None
-        lists = [head.integers(name) for name in names] if len(args) == 1 else []
-        args = (*args, *[ABSENT if n is None else integers(terms, n) for n in lists])
-        attributes = head.changed(**dict.fromkeys(names)).attributes
-        head = head_of(head.name, "", since, attributes, head.outputs)
-    place, counts = 3 if head.name == "Slice" else 1, since > 0 and head.name != "Split"
-    axes = terms.numbers((*args, *[ABSENT] * place)[place]) if counts else None
-    is_left_out = axes == [] or (args[place:] or (ABSENT,))[0] == ABSENT
-    if head.name in _REDUCTIONS and is_left_out and not head.integer("noop_with_empty_axes"):
-        axes = [*range(rank)]
-    rank += len(axes or ()) if head.name == "Unsqueeze" else 0
-    if axes and shape is not None and all(-rank <= axis < rank for axis in axes):
-        counted = integers(terms, [axis % rank for axis in axes])
-        args = (*args[:place], *[ABSENT] * (place - len(args)), counted, *args[place + 1 :])
-    same = (head, args) == (node.head, node.args)
-    return None if same else terms.add(head, args, fact, node.output)
-
-
 @_rule("equal-parts", "Split", kind="weaker")
 def equal_parts(terms: Terms, node: Node, fact: Fact) -> int | None:
     """Name the number of equal parts."""
@@ -497,7 +444,7 @@ def _rows(array: Array) -> Array:
         row = array.take([0], axis)
         array = row if array.tobytes() == row.repeat(count, axis).tobytes() else array
     first = next((k for k, count in enumerate(array.shape) if count != 1), array.ndim)
-    return np.ascontiguousarray(array.reshape(array.shape[first:]))
+    return array.reshape(array.shape[first:]).copy()
 
 
 @_rule("zero-states", "GRU", "LSTM", "RNN", kind="weaker")
@@ -600,7 +547,7 @@ def _iterates(terms: Terms, node: Node, shapes: list[Shape]) -> bool:
 
 # Tests by operator, of operands of known types and shapes.
 _TESTS: dict[str, Callable[[Terms, Node, list[Shape]], bool]] = {
-    **dict.fromkeys(_REDUCTIONS, _reduces),
+    **dict.fromkeys(REDUCTIONS, _reduces),
     "Concat": _concatenates,
     "Conv": _convolves,
     "GlobalAveragePool": lambda t, n, s: len(s[0]) > 2 and _whole(s[0][2:]),
