@@ -18,7 +18,7 @@ TARGETS = (8, 9, 10, 11, 12, 13, 16, 18, 21, 25, 28)
     st.one_of(model_and_feeds(), scan_8_model_and_feeds()),
     st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2),
 )
-def test_it_gives_the_same_or_refuses(drawn: Any, targets: list[int]) -> None:
+def test_random_models_are_converted_equal_or_refused(drawn: Any, targets: list[int]) -> None:
     model, feeds = drawn
     wanted = reference.run(model, feeds)
     for target in targets:

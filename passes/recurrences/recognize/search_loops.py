@@ -27,7 +27,7 @@ from ....facts.notions import Equality
 from ....facts.obstacle import Obstacle
 from ....facts.reason import Message
 from ....ir import Graph, Model, Node, Operator, Value, empty_header, load
-from ....ir.copying import copy_graph
+from ....ir.copying import copy_graph, copy_model
 from ....ops.batching import Unbatchable
 from ....ops.builder import Builder, RewriteError
 from ....ops.randomness import find_random
@@ -99,7 +99,8 @@ class SearchLoops(SitePass):
 
     def _succeeds(self, model: Model, index: int) -> bool:
         """Try the search on a copy of the model."""
-        copy = load(model)
+        # A function that a conversion cuts out has references to its attributes, which no file may.
+        copy = load(model) if model.training_info else copy_model(model)
         graph, loop = _loops(copy)[index]
         plan = _plan(loop, copy, ShapeInference(copy))
         if plan is None:
