@@ -21,7 +21,7 @@ from ..limits import allowed, limit
 from ..records import record
 from .axes import written_axes
 from .batch_axis import counted
-from .batching import DIFFERING, Batch, Kind, Unbatchable
+from .batching import DIFFERING, Batch, Kind, Partial, Unbatchable
 from .flat_rows import blocks, reversed_blocks
 from .partial_axes import PAST_THE_END, window
 from .schema_queries import ElementTypes
@@ -99,6 +99,8 @@ def moving_slice(batch: Batch) -> Value:
                 first, last = (_bound(batch, index, position) for index in (1, 2))
                 ends = Bound(first, start), Bound(last, end)
                 return bounded(batch, value, ends, axis, kind, distance(batch, True))
+        if step == 1 and is_open and batched and len(axes) == 1 and start == 0:
+            return _prefix(batch, axis)
         length = _moving_length(batch, start, end)
         short, ahead = _effect(batch, start, end, axis, length)
         first, offsets = _bound(batch, 1, position), range(0, length, step)
@@ -127,6 +129,23 @@ def moving_slice(batch: Batch) -> Value:
         return batch.unvarying(value)
     batch.window(value, view)
     return value if part is None else batch.partial(value, part)
+
+
+def _prefix(batch: Batch, axis: int) -> Value:
+    """The first so many elements of each iteration's own rows, in their places."""
+    size, emit, label = batch.shape(0)[axis].value, batch.emit, batch.label("_present")
+    if not size or batch.partials_of_inputs():
+        raise Unbatchable(DIFFERING)
+    _require_few(size)
+    key = batch.require(2).value, size
+    if key not in batch.shared:
+        end = _bound(batch, 2, 0)
+        negative = emit.add("Less", [end, batch.vector(0)], label)
+        back = emit.add("Add", [end, batch.vector(size)], label)
+        end = emit.add("Where", [negative, back, end], label)
+        batch.shared[key] = emit.add("Less", [batch.vector(*range(size)), end], label)
+    part = Partial(axis - batch.rank(0), size, batch.shared[key], occupied=False)
+    return batch.partial(batch.require(0).value, part)
 
 
 def _cuts(batch: Batch) -> list[tuple[int, Dimension | None, Dimension | None, int]]:

@@ -219,7 +219,10 @@ class Places:
         All elements, or one coordinate of each index, are one number that differs in every
         iteration.
         """
-        body = self._loop_view.body
+        body, span = self._loop_view.body, self.consecutive(value)
+        shape = self.inference.fact(value).shape
+        if span is not None and shape is not None and shape[1:] == (1,):
+            return abs(span[0].step) >= span[1]
         while not self.is_one_number(value):
             node = value.producer
             if node is None or node.graph is not body:

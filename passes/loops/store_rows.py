@@ -112,7 +112,7 @@ class _Stores:
             # Both rewrite the body, so the state is read again.
             changed = self._join_appended(state) or self._store_slices(state)
             state = self._again(state)
-            store = self._of_scatters(state) or self._of_range(state)
+            store = self._of_scatters(state)
             if store is not None:
                 self._write(state.argument, store)
             if store is not None or changed:
@@ -249,23 +249,6 @@ class _Stores:
             return None
         stored = [Row(self._places.indices[place], place) for place in places]
         return _Store(last, places, updates) if distinct(stored) else None
-
-    def _of_range(self, state: State) -> _Store | None:
-        """The store of consecutive rows at the numbers of a Range."""
-        node = state.result.producer
-        if node is None or not node.is_op("ScatterND") or node.input(0) is not state.argument:
-            return None
-        if reduction_of(node) != "none" or node.op.references:
-            return None
-        at, update = node.operand(1), node.inputs[2]
-        numbers, shape = unmoved(at).producer, self._inference.fact(at).shape
-        start = None if numbers is None or not numbers.is_op("Range") else numbers.inputs[0]
-        if start is None or update is None or len(shape or ()) != 2:
-            return None
-        match = self._places.consecutive(at)
-        if match is None or match[1] > _MOST_ROWS:
-            return None
-        return _Store(node, self._following(start, match[1]), [update])
 
     def _is_row(self, at: Value) -> bool:
         """Test for the place of one row that is never negative."""

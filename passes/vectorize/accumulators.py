@@ -252,7 +252,7 @@ def _has_places(write: Write, places: Places) -> bool:
         return False
     if write.node.is_op("ScatterND"):
         span = places.consecutive(write.index)
-        is_span = span is not None and [dim.value for dim in shape] == [span[1], 1]
+        is_span = span is not None and [dim.value for dim in shape[1:]] == [1]
         # Equal places of one iteration leave the result of a Scatter without a reduction open.
         is_list = not write.reads and len(shape) == 2 and shape[1] == 1
         is_list = is_list and shape[0].value != 0

@@ -15,7 +15,7 @@ from ...analysis.peak_memory import bytes_of
 from ...analysis.safety.speculation import Speculation
 from ...analysis.shapes.inference import ShapeInference
 from ...facts.bounds import Bounds, Known, known
-from ...facts.fact import UNKNOWN, Content, Fact
+from ...facts.fact import UNKNOWN, Content, Fact, is_named
 from ...facts.polynomial import Dimension
 from ...facts.safety_context import Premises, Unproven
 from ...ir import Node, Operator, Value, normal_domain
@@ -166,9 +166,16 @@ class NodeBatcher(abc.ABC):
         if any(map(self.is_partial, node.inputs)):
             pairs = [None if value is None else self._any_operand(value) for value in node.inputs]
             if any(each and each.partial and each.partial.flat for each in pairs):
-                pairs = [each and flattened(self.emit, each, self._shared) for each in pairs]
+                pairs = self._flattened_inputs(node, pairs)
             facts = [Fact() if v is None else self.fact(v).without_content() for v in node.outputs]
-            self._enter_results(node, self.apply_rule(node, pairs, facts))
+            try:
+                results = self.apply_rule(node, pairs, facts)
+            except Unbatchable:
+                rows = self._flattened_inputs(node, pairs)
+                if rows == pairs:
+                    raise
+                results = self.apply_rule(node, rows, facts)
+            self._enter_results(node, results)
             return
         operands = self.operands_of(node)
         if not any(operand is not None and operand.batched for operand in operands):
@@ -184,10 +191,23 @@ class NodeBatcher(abc.ABC):
         if rows is not None:
             self.operands[node.output()] = Operand(rows, True, facts[0])
             return
-        facts[0] = self._with_content(node, operands, facts[0])
+        facts[0] = self._with_numbers(node, operands, facts[0])
         results = self.apply_rule(node, operands, facts)
         self._require_sizes(node, operands)
         self._enter_results(node, results)
+
+    def _flattened_inputs(
+        self, node: Node, operands: Sequence[Operand | None]
+    ) -> list[Operand | None]:
+        """The operands of a node, partial ones as flat rows."""
+        results = list[Operand | None]()
+        for value, operand in zip(node.inputs, operands, strict=True):
+            flat = operand and flattened(self.emit, operand, self._shared)
+            if value is not None and flat is not None and flat is not operand:
+                # An iteration may have fewer elements than the padded ones.
+                flat = dataclasses.replace(flat, fact=self.fact(value).without_content())
+            results.append(flat)
+        return results
 
     def apply_rule(
         self, node: Node, operands: Sequence[Operand | None], facts: Sequence[Fact]
@@ -275,9 +295,16 @@ class NodeBatcher(abc.ABC):
                 f"holds {node}, whose batching rule has rank {inferred}, not {rank}; report this"
             )
 
-    def _with_content(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
-        """The fact of the first output, with elements that follow from the iteration number."""
+    def _with_numbers(self, node: Node, operands: Sequence[Operand | None], fact: Fact) -> Fact:
+        """The fact of the first output, with elements and sizes from the iteration number."""
         facts = [Fact() if operand is None else operand.fact for operand in operands]
+        if fact.shape and any(dim.value is None and not is_named(dim) for dim in fact.shape):
+            # Range (2 * i, 2 * i + 4) has four elements.
+            found = self.inference.infer(node, facts)[0].shape or ()
+            if len(found) == len(fact.shape):
+                pairs = zip(fact.shape, found, strict=True)
+                shape = tuple([own if size.value is None else size for own, size in pairs])
+                fact = dataclasses.replace(fact, shape=shape)
         is_full = fact.content is not None and all(each is not None for each in fact.content.flat)
         if is_full or all(operand_fact.content is None for operand_fact in facts):
             return fact

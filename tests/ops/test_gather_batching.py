@@ -301,3 +301,35 @@ def test_windows_that_may_be_short(what, text):
             feed = {"x": numbers(length), "n": np.array(n)}
             if n <= length - 2:
                 assert_same(model, result.model, feed)
+
+
+PREFIXES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 6, 2] x, float[N, 6] w, int64[N] lens) => (float[{out}] z)
+        <int64[1] at = {{0}}, int64 zero = {{0}}, int64 last = {{-1}}, bool yes = {{1}}> {{
+    sizes = Shape (lens) n = Gather (sizes, zero)
+    z = Loop (n, yes) <body = b (int64 i, bool c) => (bool c2, float[{row}] r) {{
+        c2 = Identity (c) e = Gather (x, i) v = Gather (w, i) k = Gather (lens, i)
+        k1 = Unsqueeze (k, at) part = Slice (e, at, k1, at) {body} }}> }}"""
+VECTOR = {"out": "N, 2", "row": "2"}
+
+
+@table(
+    ("sum", VECTOR, "r = ReduceSum <keepdims = 0> (part, at)", True),
+    ("mean", VECTOR, "p = Exp (part) r = ReduceMean <axes = [0], keepdims = 0> (p)", True),
+    ("extreme", VECTOR, "r = ReduceMax <axes = [0], keepdims = 0> (part)", True),
+    ("weights", VECTOR, "u = Slice (v, at, k1, at) p = Softmax (u) r = MatMul (p, part)", True),
+    ("last row", VECTOR, "r = Gather (part, last)", False),
+)
+def test_prefixes_of_own_rows(name, sizes, body, is_mask):
+    model = as_model(PREFIXES.format(body=body, **sizes))
+    result = vectorized(model)
+    kinds = set(op_types(result.model.graph))
+    assert "Loop" not in kinds, result.remarks
+    assert ("CumSum" not in kinds) is is_mask  # flat rows have owners
+    # Ends count from the back or lie beyond; only a sum is defined without elements.
+    for lens in ([6, 3, 1, 2], [-1, -5, 7, 1], [2, 2, 2], [], [0, 4, -9] * (name == "sum")):
+        feed = {"x": numbers(len(lens), 6, 2), "w": numbers(len(lens), 6)}
+        feed["lens"] = np.array(lens, np.int64)
+        for place, length in enumerate(lens):
+            feed["x"][place, range(6)[:length].stop :] = [np.nan, np.inf]
+        assert_same(model, result.model, feed)

@@ -520,6 +520,12 @@ case(F, "frames_overlap_add_slices", [("s", "float[S]", "buffer")], "e = Gather 
     lambda n: {"x": rng(n).normal(size=(n, 4)).astype(np.float32)}, before=
     "l2 = Mul (length, n_hop) l3 = Add (l2, two) l4 = Unsqueeze (l3, v0) buffer = "
     "ConstantOfShape (l4)")
+case(F, "frames_overlap_add_rows", [("s", "float[S, 3]", "buffer")], "e = Gather <axis = 0> "
+    "(x, i) st = Mul (i, n_hop) en = Add (st, n_win) r = Range (st, en, one) old = Gather (s, r) "
+    "new = Add (old, e) ix = Unsqueeze (r, v1) s_n = ScatterND (s, ix, new)", inputs=
+    "float[T, 4, 3] x", outputs="float[S, 3] s_end", feeds=lambda n: {"x": rng(n).normal(size=(n,
+    4, 3)).astype(np.float32)}, before="l2 = Mul (length, n_hop) l3 = Add (l2, two) l4 = "
+    "Unsqueeze (l3, v0) l5 = Concat <axis = 0> (l4, v3) buffer = ConstantOfShape (l5)")
 case(F, "frames_runtime_hop", [], "st = Mul (i, hop_in) st1 = Unsqueeze (st, v0) en1 = Add "
     "(st1, win) f = Slice (x, st1, en1, v0) y = Mul (f, window)", [("y", "float[4]", "ys")],
     inputs="float[S] x, int64 hop_in", outputs="float[N, 4] ys", length=NF.replace("n_hop",
