@@ -220,8 +220,8 @@ class Places:
         iteration.
         """
         body, span = self._loop_view.body, self.consecutive(value)
-        shape = self.inference.fact(value).shape
-        if span is not None and shape is not None and shape[1:] == (1,):
+        sizes = [size.value for size in self.inference.fact(value).shape or ()]
+        if span is not None and sizes[1:] == [1]:
             return abs(span[0].step) >= span[1]
         while not self.is_one_number(value):
             node = value.producer

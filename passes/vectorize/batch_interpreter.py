@@ -171,10 +171,10 @@ class NodeBatcher(abc.ABC):
             try:
                 results = self.apply_rule(node, pairs, facts)
             except Unbatchable:
-                rows = self._flattened_inputs(node, pairs)
-                if rows == pairs:
+                flat = self._flattened_inputs(node, pairs)
+                if flat == pairs:
                     raise
-                results = self.apply_rule(node, rows, facts)
+                results = self.apply_rule(node, flat, facts)
             self._enter_results(node, results)
             return
         operands = self.operands_of(node)

@@ -19,8 +19,11 @@ import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
+from ....facts.bounds import known
+from ....facts.fact import Fact
 from ....facts.types import INTEGER_BITS
 from ....ir import Array, Node, Value
+from ....ops.outputs import known_outputs
 from ...iteration.places import is_invariant
 from ..weights import Unfit
 from .recurrence import Recurrence
@@ -175,6 +178,8 @@ class Extents:
             rule = functools.partial(self._joined, node)
         least, most = self._limits(node.output())
         is_whole = math.isfinite(most)
+        if rule is None and (place := self._place(node)) is not None:
+            return place, False
         if rule is None or (node.is_op("Div", "Mod") and not is_whole):
             raise Unfit(f"{node} computes the next value")
         source = node.inputs[-1]
@@ -187,6 +192,18 @@ class Extents:
             return (int(not first <= 0 <= last), int((first, last) != (0, 0))), False
         fits = least <= first and last <= most
         return ((first, last) if fits else (least, most)), not fits
+
+    def _place(self, node: Node) -> Extent | None:
+        """The extent of integers that the operator bounds by sizes, as ArgMax does."""
+        facts = [Fact() if v is None else self._recurrence.fact(v) for v in node.inputs]
+        fact = self._recurrence.fact(node.output())
+        (found,) = known_outputs(node, list(map(known, facts)), [fact])
+        if found.bounds is None:
+            return None
+        first, last = found.bounds.low.value, found.bounds.high.value
+        if first is None or last is None or (first, last) == self._limits(node.output()):
+            return None
+        return first, last
 
 
 def _as_bound(node: Node) -> tuple[str, list[Value]]:

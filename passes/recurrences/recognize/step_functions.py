@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 from ....analysis.iterations.trip_count import skip_identities
-from ....facts.fact import Fact
+from ....facts.fact import Fact, Shape
 from ....ir import Node, Value
 from ....ir.lazy import lazy_property
 from ....ops.schema_queries import takes
@@ -118,8 +118,10 @@ class StepReader(Coefficients):
             self._values[node.output()] = functools.reduce(combine, steps)
             return
         rule = None if node.domain or node.op.references else _RULES.get(node.op_type)
-        if self._recurrence.fact(node.output()).shape != self._shape:
-            raise self._first_obstacle(node, "may change its shape")
+        if (shape := self._recurrence.fact(node.output()).shape) != self._shape:
+            is_other = shape is not None and _differ(shape, self._shape)
+            what = "has another shape" if is_other else "may change its shape"
+            raise self._first_obstacle(node, what)
         if self._type != _BOOL and node.is_op(*COMPARISONS, "And", "Not", "Or"):
             self._conditions[node.output()] = node
         elif rule is None or (node.op_type in _OF_TRUTH) > (self._type == _BOOL):
@@ -753,6 +755,13 @@ class StepReader(Coefficients):
             for bound, least in ((plain.lower, True), (plain.upper, False))
         )
         return self._combine("Min", lower, upper), upper
+
+
+def _differ(one: Shape, other: Shape) -> bool:
+    """Test for shapes that are different ones for all sizes."""
+    return len(one) != len(other) or any(
+        size.equals(own) is False for size, own in zip(one, other, strict=True)
+    )
 
 
 def _folded(kind: str) -> Callable[[StepReader, Node], Step]:

@@ -83,6 +83,19 @@ def test_two_states_of_one_table():
             assert_same(text, model, numbers(length), exact=True, **fed)
 
 
+GREEDY = """t = Constant <value = float[3, 3] {{0, 1, -1, 0.5, 0, 2, 1, 0, 0}}> () a = Gather (t, s)
+    p = Add (a, e) s2 = {} <axis = 0, keepdims = 0> (p) r = Identity (s2)"""
+
+
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+def test_places_that_an_operator_bounds_by_sizes(operator):
+    text = loop(GREEDY.format(operator), "int64 s s0", "int64 r")
+    model = raised(text, kept=["Scan"])
+    for length in LENGTHS:
+        for start in (0, 2, -3):
+            assert_same(text, model, numbers(length), exact=True, s0=np.array(start))
+
+
 @table(
     "a = Add (s, v) seventeen = Constant <value = int64 {17}> () s2 = Mod (a, seventeen)",
     "a = Add (s, v) s2 = Mod (a, v)",

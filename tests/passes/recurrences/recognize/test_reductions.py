@@ -290,11 +290,11 @@ def test_broadcast_terms():
 
 
 @table(
-    ("may change its shape", """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
+    ("has another shape", """g (float[1] s, float[N, 3] x) => (float[?] y) <int64 zero = {0},
         bool yes = {1}> { sh = Shape (x) n = Gather (sh, zero)
         y = Loop (n, yes, s) <body = b (int64 i, bool c, float[?] a) => (bool c2, float[?] r) {
             c2 = Identity (c) e = Gather (x, i) r = Add (a, e) }> }"""),
-    ("h' may change its shape",
+    ("h' has another shape",
      scan("h = ReduceMax <keepdims = 0> (a) k = Neg (h) r = Add (k, e)").removeprefix(HEAD)),
     ("k' multiplies it by itself",
      scan("h = Add (a, e) k = Mul (h, h) r = Add (k, e)").removeprefix(
