@@ -300,9 +300,9 @@ class NodeBatcher(abc.ABC):
         facts = [Fact() if operand is None else operand.fact for operand in operands]
         if fact.shape and any(dim.value is None and not is_named(dim) for dim in fact.shape):
             # Range (2 * i, 2 * i + 4) has four elements.
-            found = self.inference.infer(node, facts)[0].shape or ()
-            if len(found) == len(fact.shape):
-                pairs = zip(fact.shape, found, strict=True)
+            sizes = self.inference.infer(node, facts)[0].shape or ()
+            if len(sizes) == len(fact.shape):
+                pairs = zip(fact.shape, sizes, strict=True)
                 shape = tuple([own if size.value is None else size for own, size in pairs])
                 fact = dataclasses.replace(fact, shape=shape)
         is_full = fact.content is not None and all(each is not None for each in fact.content.flat)

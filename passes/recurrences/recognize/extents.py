@@ -197,10 +197,10 @@ class Extents:
         """The extent of integers that the operator bounds by sizes, as ArgMax does."""
         facts = [Fact() if v is None else self._recurrence.fact(v) for v in node.inputs]
         fact = self._recurrence.fact(node.output())
-        (found,) = known_outputs(node, list(map(known, facts)), [fact])
-        if found.bounds is None:
+        (places,) = known_outputs(node, list(map(known, facts)), [fact])
+        if places.bounds is None:
             return None
-        first, last = found.bounds.low.value, found.bounds.high.value
+        first, last = places.bounds.low.value, places.bounds.high.value
         if first is None or last is None or (first, last) == self._limits(node.output()):
             return None
         return first, last
