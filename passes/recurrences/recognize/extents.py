@@ -178,8 +178,8 @@ class Extents:
             rule = functools.partial(self._joined, node)
         least, most = self._limits(node.output())
         is_whole = math.isfinite(most)
-        if rule is None and (place := self._place(node)) is not None:
-            return place, False
+        if rule is None and (places := self._places(node)) is not None:
+            return places, False
         if rule is None or (node.is_op("Div", "Mod") and not is_whole):
             raise Unfit(f"{node} computes the next value")
         source = node.inputs[-1]
@@ -193,8 +193,10 @@ class Extents:
         fits = least <= first and last <= most
         return ((first, last) if fits else (least, most)), not fits
 
-    def _place(self, node: Node) -> Extent | None:
+    def _places(self, node: Node) -> Extent | None:
         """The extent of integers that the operator bounds by sizes, as ArgMax does."""
+        if node.op.references or len(node.outputs) > 1:
+            return None
         facts = [Fact() if v is None else self._recurrence.fact(v) for v in node.inputs]
         fact = self._recurrence.fact(node.output())
         (places,) = known_outputs(node, list(map(known, facts)), [fact])
