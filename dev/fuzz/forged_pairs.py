@@ -319,11 +319,6 @@ g (float[2] x, int64 m, bool u) => (y) {
 d=Identity(c) o=Identity(v) }> }
 + k=Constant<value_ints=[2]>() v=Reshape(x,k) y = Loop (m, u) <body = b (int64 i, bool c) => (bool
 d, o) { d=Identity(c) o=Identity(v) }> }
-# zt opset axes, 11, 13
-g (float[2] x, int64 m, bool u) => (y) { y = Loop (m, u)
-- <body = b (int64 i, bool c) => (bool d, o) { d=Identity(c) o=Unsqueeze<axes=[0]>(x) }> }
-+ <body = b (int64 i, bool c) => (bool d, o) { d=Identity(c) a=Constant<value_ints=[0]>()
-o=Unsqueeze(x,a) }> }
 # zt declared vs inferred, 17, 17
 g (float[2] x, int64 m, bool u) => (y) { y = Loop (m, u)
 - <body = b (int64 i, bool c) => (bool d, float[3] o) { d=Identity(c) o=Identity(x) }> }

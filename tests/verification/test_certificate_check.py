@@ -112,7 +112,11 @@ def test_each_field_is_checked_or_says_nothing(pair):
     expected, refused, harmless = check(document, BEFORE, after), 0, set()
     cases = list(mutants(document))
     deep = [case for case in cases if len(case[0]) > 1]
+    steps = sorted(map(str, document["derivation"]["steps"]))
     for path, mutant in [case for case in cases if len(case[0]) < 2] + some(deep, 220):
+        own = mutant["derivation"]["steps"] if path == ("derivation", "steps") else None
+        if isinstance(own, list) and sorted(map(str, own)) == steps:
+            continue  # no step needs another one
         try:
             result = check(json.loads(json.dumps(mutant)), BEFORE, after)
         except sl.Error:

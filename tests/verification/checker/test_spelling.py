@@ -41,6 +41,10 @@ SAME = pairs("""
 (float[6] x)
 - { y, b = Split (x) }
 + <int64[2] s = {3, 3}> { y, b = Split (x, s) }
+# rows that a loop may not have: axes, 11, 13
+(float[2] x, int64 m, bool u) { y = Loop (m, u) <body = b (int64 i, bool c) => (bool d, o) {
+- d = Identity (c) o = Unsqueeze <axes = [0]> (x) }> }
++ d = Identity (c) a = Constant <value_ints = [0]> () o = Unsqueeze (x, a) }> }
 # rows that a loop may not have, 13, 18
 (float[n, 6] x, int64 count) { y = Loop (count, , ) <body = b (int64 i, bool c) => (bool d, r) {
 - d = Identity (c) p, q, o = Split <axis = 1> (x) r = Add (p, q) }> }
