@@ -159,10 +159,10 @@ steered_by (0, 1, 2, 3, 4): MelWeightMatrix
 operand_ranks {1: (1,)}: AffineGrid CenterCropPad Compress Expand ReduceL1 ReduceL2 ReduceLogSum
   ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape
   ReverseSequence Split Squeeze Tile TopK Upsample
-operand_ranks {1: (0, 1)}: CumProd CumSum SplitToSequence Trilu Unsqueeze
+operand_ranks {1: (0, 1)}: CumSum SplitToSequence Trilu Unsqueeze
 operand_ranks {0: (0,)}: BlackmanWindow HammingWindow HannWindow
 operand_ranks {1: (0,), 2: (0,)}: Clip DFT Dropout
-operand_ranks {1: (0,)}: SequenceAt SequenceErase
+operand_ranks {1: (0,)}: CumProd SequenceAt SequenceErase
 operand_ranks {2: (1,)}: MaxUnpool RoiAlign
 operand_ranks {0: (0,), 1: (0,), 2: (0,), 3: (0,), 4: (0,)}: MelWeightMatrix
 operand_ranks {0: (0,), 1: (0,), 2: (0,)}: Range

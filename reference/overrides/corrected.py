@@ -288,9 +288,13 @@ class GatherElements(OpRun):
 
 
 class CumSum(_CumSum):
-    """CumSum: one that leaves its own element out begins with 0, so that no sum is -0."""
+    """CumSum: one that leaves its own element out begins with 0, so that no sum is -0.
+
+    A vector of one axis is one, as onnxruntime has it.
+    """
 
     def _run(self, x: Array, axis: Array, exclusive: int = 0, reverse: int = 0) -> Any:
+        axis = axis.reshape(()) if axis.shape == (1,) else axis
         (sums,) = super()._run(x, axis, exclusive, reverse)  # type: ignore[no-untyped-call]
         return (np.add(sums, np.zeros((), sums.dtype)) if exclusive else sums,)
 

@@ -214,6 +214,11 @@ def test_a_sum_of_what_comes_before_begins_with_zero(row, reverse, exclusive):
     np.testing.assert_array_equal(np.signbit(found), np.signbit(ours))
 
 
+def test_a_vector_of_one_axis():
+    rows = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert_as_onnxruntime(*one_node("CumSum", [rows, np.array([1])], 14))
+
+
 @pytest.mark.parametrize("opset", [10, 19, 25])
 @pytest.mark.parametrize("zero", [np.array(3, np.uint8), np.array(-128, np.int8)])
 def test_numbers_beyond_32_bits_saturate(zero, opset):
