@@ -72,7 +72,8 @@ def assign_names(model: Model) -> Names:
     """
     names = Names(model)
     if not model.is_as_loaded:
-        for root in model.roots():
+        # Final functions too, which may have changed before.
+        for root in (model, *model.functions.values()):
             _Namer(names.chosen).name_graph(root.graph)
     return names
 

@@ -117,6 +117,22 @@ def test_functions_are_named_apart() -> None:
     assert proto.functions[0].node[-1].op_type == "Identity"
 
 
+def test_final_functions_that_changed_before_are_named() -> None:
+    """What a pass hoists out of the body of a function may have its label there too."""
+    model = ir.parse("""<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+        g (float x, bool c) => (float y) { y = f.F (x, c) }
+        <domain: "f", opset_import: ["" : 17]> F (x, c) => (y) { y = If (c) <then_branch = t ()
+        => (u) { u = Neg (x) }, else_branch = e () => (v) { v = Abs (x) }> }""")
+    (function,) = model.functions.values()
+    (choice,) = function.graph.nodes()
+    branch = choice.body("then_branch")
+    hoisted = function.graph.add_node(Operator("Neg"), [function.graph.inputs[0]], ["u"]).output()
+    copy = branch.add_node(Operator("Identity"), [hoisted], ["u"]).output()
+    branch.set_outputs([copy])
+    model.settled = True
+    ir.load(ir.to_proto(model))
+
+
 @table(
     ("Relu", "Relu_1"),
     ("/Relu/", "Relu_1"),
