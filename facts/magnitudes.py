@@ -47,6 +47,7 @@ class Magnitudes:
         self.ends = False
         self._together: set[Monomial] = set()
         self._shapes: set[tuple[Dimension, ...]] = set()
+        self._numbers: dict[str, int] = {}
 
     def is_end(self, bound: int) -> bool:
         """Test whether a Slice up to a bound reaches the end of any axis; note an assumption."""
@@ -64,6 +65,11 @@ class Magnitudes:
         # Only where all factors are positive is each term no larger than the whole product.
         if sizes and (whole := product(sizes).terms) and min(whole.values()) > 0:
             self._together.update(whole)
+
+    def bound(self, name: str, most: int) -> None:
+        """Record the largest number that a symbol may be, which need be no size."""
+        if most <= MOST_ELEMENTS:
+            self._numbers[name] = min(most, self._numbers.get(name, most))
 
     def hold(self, element: Dimension, elem_type: int) -> bool:
         """Test whether an integer type holds a polynomial of sizes for all sizes."""
@@ -92,12 +98,15 @@ class Magnitudes:
         for name in monomial:
             if isinstance(name, Abbreviation):
                 return _UNBOUNDED
-            largest *= most if self.is_size(name) else (1 << 63) - 1
+            # A number of 32 bits is not small for being no size.
+            is_number = name.startswith(_NUMBERS) and (name,) not in self._together
+            largest *= self._numbers.get(name, (1 << 63) - 1) if is_number else most
         return largest
 
     def is_size(self, name: str) -> bool:
         """Test whether a symbol is no larger than a tensor may be."""
-        return not name.startswith(_NUMBERS) or (name,) in self._together
+        is_number = name.startswith(_NUMBERS) and name not in self._numbers
+        return not is_number or (name,) in self._together
 
 
 def most_of(size: Dimension) -> int:

@@ -59,6 +59,16 @@ def test_numbers_of_iterations_are_sizes_once_they_are_made():
     assert sizes.hold(number + 1, INT64)
 
 
+def test_a_bounded_number_is_no_size():
+    number, sizes = Dimension.symbol("?least0:x"), Magnitudes()
+    sizes.bound("?least0:x", (1 << 31) - 1)
+    assert sizes.hold(number + 1, INT64) and sizes.hold(number, INT32)
+    assert not sizes.hold(number + 1, INT32)
+    sizes.bound("?least0:x", 9)
+    sizes.bound("?least0:x", 1 << 50)
+    assert sizes.hold(number + 1, INT32)
+
+
 @pytest.mark.parametrize("elem_type", [INT32, INT64])
 def test_capacity_agrees_with_arithmetic_up_to_the_largest_sizes(elem_type):
     """At and next to where integers wrap: 46341, 65536, 2^31, and the largest sizes."""

@@ -231,6 +231,17 @@ def test_sizes_in_32_bits_are_assumed_to_be_small():
     assert proof.assumptions == ("no size that is computed in 32 bits is 2^30 or more",)
 
 
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_a_sum_of_numbers_of_a_type_may_wrap(kind):
+    """2^31 - 1 and 1 are no size: for it the second model returns -2^31."""
+    text = f"g ({kind} d) => ({kind} y) <{kind} one = {{1}}, {kind} two = {{2}}> {{"
+    one, other = (
+        "z = Sub (d, d) y = Sub (two, z)",
+        "m = Max (d, two) s = Add (m, one) y = Min (s, two)",
+    )
+    assert_open(f"{text} {one} }}", f"{text} {other} }}")
+
+
 @pytest.mark.parametrize("text", ["y = Shape (t)", "u = Not (t) y = Shape (u)"])
 def test_the_end_of_an_axis_in_32_bits_is_assumed_to_be_its_end(text):
     """bool[2147483648] takes 2 GB: such a Slice cuts its last element off."""

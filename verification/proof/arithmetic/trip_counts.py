@@ -107,9 +107,8 @@ def _before_zero(terms: Terms, number: LinearSum) -> LinearSum:
 def _symbol_of(terms: Terms, term: Term, number: LinearSum) -> Dimension:
     """Symbol of the maximum of a term and 0."""
     size = terms.dependent_size("least0", term, None)
-    if number.high <= MOST_ELEMENTS:
-        terms.symbols.magnitudes.exists((size,))
     for name in size.symbols:
+        terms.symbols.magnitudes.bound(name, number.high)
         count = terms.counts.get(name)
         # One size may be known in several ways, of which the narrowest says most.
         if count is None or number.high < count.high:
@@ -537,5 +536,5 @@ def quotient(terms: Terms, size: Dimension, by: int) -> Dimension:
     for name in size.symbols if terms.demands else ():
         number = Dimension.symbol(name)
         if is_never_negative(terms, MOST_ELEMENTS - number):
-            terms.symbols.magnitudes.exists((number,))
+            terms.symbols.magnitudes.bound(name, MOST_ELEMENTS)
     return result
