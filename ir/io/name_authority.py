@@ -73,8 +73,9 @@ def assign_names(model: Model) -> Names:
     names = Names(model)
     if not model.is_as_loaded:
         # Final functions too, which may have changed before.
-        for root in (model, *model.functions.values()):
-            _Namer(names.chosen).name_graph(root.graph)
+        functions = [function.graph for function in model.functions.values()]
+        for graph in (model.graph, *functions):
+            _Namer(names.chosen).name_graph(graph)
     return names
 
 
