@@ -34,9 +34,12 @@ def _plan(node: Node) -> list[tuple[int, bool]] | None:
     if len(common) != 1 or common & set(result):
         return None
     free = ["".join(label for label in term if label not in common) for term in terms]
+    plans = []
     for one, other in ((0, 1), (1, 0)):
         if result == free[one] + free[other]:
             turned = [len(terms[one]) == 2 and terms[one][0] in common]
             turned.append(len(terms[other]) == 2 and terms[other][1] in common)
-            return [(one, turned[0]), (other, turned[1])]
-    return None
+            plans.append([(one, turned[0]), (other, turned[1])])
+    # A vector may come first or last: in one place the matrix needs no Transpose, which onnxruntime
+    # drops before a vector (`ops/departures.py`).
+    return min(plans, key=lambda plan: sum(turned for _, turned in plan), default=None)

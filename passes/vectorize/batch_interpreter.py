@@ -23,12 +23,13 @@ from ...ops import OperatorRules, rules_of
 from ...ops.batching import DIFFERING, Batch, Extent, Flat, Operand, Unbatchable
 from ...ops.builder import Builder, RewriteError
 from ...ops.cost_estimates import FREE
+from ...ops.departures import other_numbers
 from ...ops.flat_rows import COMBINED, flattened, of_one_length
 from ...ops.outputs import content_of
 from ...ops.partial_axes import common_length, padded
 from ...ops.randomness import find_random_in
 from ...ops.rules import OLDEST_OPSET
-from ...ops.schema_queries import schema_at
+from ...ops.schema_queries import ElementTypes, schema_at
 from ..iteration.batched_inputs import Feeding
 from ..iteration.dependence_graph import Vertex, Write
 from ..iteration.loop_view import LoopView, ScanOutput, State, move_axis
