@@ -139,7 +139,7 @@ def with_a_sine(model):
 def test_each_loop_of_a_nest_runs_its_body_for_few_loops_around():
     """Some 400 runs in place of 3 ** 20."""
     model = rows.nested_loops(20, 3)
-    assert PROVING.prove(model, model, budget=Budget(steps=40_000), brief=True).proved
+    assert PROVING.prove(model, model, budget=Budget(steps=20_000), brief=True).proved
 
 
 def test_too_many_cases_are_seen_at_once():

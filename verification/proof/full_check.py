@@ -36,9 +36,8 @@ _GENERATED = "unk__"
 
 
 class Kind(NamedTuple):
-    """The first node of a kind, with the certain types of its operands; None for an unknown one,
-    and for an absent operand. Only those of constants have a shape: inference may have that of
-    another value from a declaration."""
+    """The first node of a kind, with the types of its operands; None for an unknown one, and for
+    an absent operand."""
 
     step: Step
     types: tuple[onnx.TypeProto | None, ...]
@@ -52,10 +51,11 @@ def accepted_kinds(program: Program, proto: onnx.ModelProto) -> list[Kind] | Non
         program: the main graph, compiled for this opset or another one.
     """
     most = len(program.steps) // _NODES_OF_KIND
-    return kinds_of(program, proto, most) if len(program.operations) <= most else None
+    kinds = kinds_of(program, proto, most) if len(program.operations) <= most else None
+    return None if kinds is None else kinds.first
 
 
-def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] | None:
+def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> "Kinds | None":
     """Ask onnx about each kind of node, and about the model without its nodes.
 
     Returns:
@@ -70,13 +70,13 @@ def kinds_of(program: Program, proto: onnx.ModelProto, most: int) -> list[Kind] 
     declared = _declared(program)
     if declared is None:
         return None
-    kinds = _Kinds(program, proto, declared)
+    kinds = Kinds(program, proto, declared)
     if not kinds.pass_all(most):
         return None
     weights = [tensor for tensor in graph.initializer if is_large(tensor)]
     frame = with_inputs(proto, weights, {"node", "output"})
     frame.graph.input.extend(graph.output)  # checked alike, and no node has to define them
-    return kinds.first if _accepts(onnx.checker.check_model, frame, full_check=True) else None
+    return kinds if _accepts(onnx.checker.check_model, frame, full_check=True) else None
 
 
 def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
@@ -91,7 +91,7 @@ def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
     sources = {ABSENT, *program.inputs, *weights}
     declared: dict[int, onnx.TypeProto] = {}
     for at, message, _ in program.infos:
-        if at in weights and message == _type_of_weight(weights[at]):
+        if at in weights and message == type_of_weight(weights[at]):
             continue
         if at in sources or declared.setdefault(at, message) is not message:
             return None
@@ -100,7 +100,7 @@ def _declared(program: Program) -> dict[int, onnx.TypeProto] | None:
     return None if any(at not in declared for at in program.outputs) else declared
 
 
-def _type_of_weight(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> onnx.TypeProto:
+def type_of_weight(tensor: onnx.TensorProto | onnx.SparseTensorProto) -> onnx.TypeProto:
     """Type of a weight, which is dense."""
     assert isinstance(tensor, onnx.TensorProto)
     sizes = [{"dim_value": size} for size in tensor.dims]
@@ -133,7 +133,7 @@ def _types_of(query: bytes) -> Mapping[str, onnx.TypeProto] | None:
     return {info.name: info.type for info in answer.graph.value_info}
 
 
-class _Kinds:
+class Kinds:
     """Types of the values of a program, and the kinds of its nodes.
 
     Args:
@@ -165,12 +165,20 @@ class _Kinds:
     def _enter_sources(self, graph: onnx.GraphProto) -> None:
         """Enter the types of inputs and initializers; the type of an input precedes."""
         for at, tensor in self._program.constants:
-            self._frame[at] = self._number(_type_of_weight(tensor))
+            self._frame[at] = self._number(type_of_weight(tensor))
             if isinstance(tensor, onnx.TensorProto) and not is_large(tensor):
                 self._constants[at] = tensor
         by_name = {info.name: info.type for info in graph.input}
         for name, at in zip(self._program.names, self._program.inputs, strict=True):
             self._frame[at] = self._number(by_name[name])
+
+    def number_of(self, at: int) -> int:
+        """Number of the type of a value, by slot."""
+        return self._frame[at]
+
+    def type_of(self, at: int) -> onnx.TypeProto | None:
+        """Type of a value, by slot; None for an unknown one."""
+        return self._types[self._frame[at]]
 
     def pass_all(self, most: int) -> bool:
         """Test whether onnx accepts all kinds; false if there are more than so many."""
@@ -244,18 +252,10 @@ class _Kinds:
         by_name = _types_of(query.SerializeToString(deterministic=True))
         if by_name is None:
             return None
-        constants = () if step.operation in self._by_types else self._contents
-        operands = [self._certain_type(at, at in constants) for at in step.inputs]
+        operands = [self._types[self._frame[at]] for at in step.inputs]
         self.first.append(Kind(step, tuple(operands)))
         types = [by_name.get(name) for name in results]
         return [_UNKNOWN if each is None else self._number(each) for each in types]
-
-    def _certain_type(self, at: int, is_constant: bool) -> onnx.TypeProto | None:
-        """Type of an operand; only a constant in all nodes of the kind has a shape."""
-        message = self._types[self._frame[at]]
-        if message is None or is_constant or not message.HasField("tensor_type"):
-            return message
-        return onnx.TypeProto(tensor_type={"elem_type": message.tensor_type.elem_type})
 
     def _enter(self, graph: onnx.GraphProto, name: str, at: int) -> None:
         """Enter an operand into the model of a node."""

@@ -7,13 +7,13 @@ original, so that the models are compared only where they differ. Outputs that r
 are compared as a whole.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from ...definitions import is_foreign
 from .equality.equality import Comparison
 from .equality.slice_pushdown import SlicePushdown
-from .execution.compile_graph import ABSENT, Program, Step
+from .execution.compile_graph import Program, Step
+from .execution.cut_points import outputs_of
 from .execution.symbolic_execution import Execution, Frame, Value
 from .reals import rounded
 from .reals.real_terms import FLOATS, RealTerms
@@ -84,7 +84,7 @@ class MergingExecution(RecordedExecution):
         self.terms.budget.step(len(program.steps))
         for step in program.steps:
             names = dict(zip(step.outputs, step.node.output, strict=True))
-            for at, value in _outputs_of(self, step, frame):
+            for at, value in outputs_of(self, step, frame):
                 original = values.get(names[at])
                 is_shared = value in shared
                 if original is not None and (
@@ -145,14 +145,6 @@ class MergingExecution(RecordedExecution):
         finally:
             self.terms.comparing = False
             comparison.release()
-
-
-def _outputs_of(execution: Execution, step: Step, frame: Frame) -> Iterator[tuple[int, Term]]:
-    """Slots and values of the outputs of a node."""
-    execution.execute((step,), frame)
-    for at in step.outputs:
-        if at != ABSENT and (result := frame[at]) is not None:
-            yield at, result
 
 
 def _is_raised(step: Step) -> bool:

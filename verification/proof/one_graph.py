@@ -4,16 +4,23 @@
 
 By induction in the order of the nodes, the operands of a node are equal in both models. So it
 suffices that a node of each kind (`full_check.py`) gives equal outputs for all operands of its
-types, of any shape: a model may declare a shape that a value does not have.
+types. The values of these nodes have one number in both opsets (`execution/value_numbers.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import onnx
 
-from .execution.compile_graph import ABSENT, Program
-from .full_check import Kind
+from ...reference.element_types import ElementTypes
+from .execution.compile_graph import ABSENT, Compiler, Operation, Program
+from .execution.cut_points import CutPoints
+from .execution.inputs import input_terms
+from .execution.symbolic_execution import Execution
+from .execution.value_numbers import Side, ValueNumbers
+from .full_check import Kind, accepted_kinds
+from .terms.budget import OpenError
+from .terms.term_manager import Terms
 
 _LARGE = 1 << 26
 """Limit in bytes of graphs that are compared as bytes, which copies each."""
@@ -35,28 +42,62 @@ def is_one_graph(before: onnx.ModelProto, after: onnx.ModelProto) -> bool:
     return bool(one.SerializeToString() == other.SerializeToString())
 
 
-def _question(
-    folder: Path | None, models: Sequence[onnx.ModelProto]
-) -> tuple[Path | None, bytes, bytes]:
+def counts_by_kinds(
+    program: Program, protos: Sequence[onnx.ModelProto], terms: Terms, folder: Path | None
+) -> list[int] | None:
+    """Prove two models with one graph equal by its kinds of nodes.
+
+    Args:
+        program: the graph, compiled in the opset of the original.
+        protos: both models, without inputs that have a default.
+        terms: new terms.
+        folder: the folder of the external data of both.
+
+    Returns:
+        the number of values that each output adds to those before it; None where the proof stays
+        open, or ONNX's full check may refuse the rewrite.
+    """
+    kinds = accepted_kinds(program, protos[1])
+    if kinds is None:
+        return None
+    try:
+        if not _are_equal(kinds, protos, terms, folder):
+            return None
+    except OpenError:  # a comparison of all nodes has a reason of its own
+        return None
+    terms.budget.step(len(program.steps))
+    return counts_of(program)
+
+
+def _are_equal(
+    kinds: Sequence[Kind], protos: Sequence[onnx.ModelProto], terms: Terms, folder: Path | None
+) -> bool:
+    """Test for nodes with equal outputs in both opsets, for all operands of their types."""
+    models = [_model_of(kinds, proto) for proto in protos]
     one, other = [model.SerializeToString(deterministic=True) for model in models]
-    return folder, one, other
-
-
-def was_proved(folder: Path | None, models: Sequence[onnx.ModelProto]) -> bool:
-    """Test for models with a node of each kind that were proved equal before."""
-    return _question(folder, models) in _equal
-
-
-def remember(folder: Path | None, models: Sequence[onnx.ModelProto], kinds: Sequence[Kind]) -> None:
-    """Remember models with a node of each kind that were proved equal."""
-    question = _question(folder, models)
-    # A caller may define an operator of another domain anew.
-    is_lasting = len(_equal) < _MOST_REMEMBERED and not any(step.node.domain for step, _ in kinds)
-    if is_lasting and len(question[1]) + len(question[2]) <= _SHORT:
+    question = folder, one, other
+    if question in _equal:
+        return True
+    operations: dict[Hashable, Operation] = {}
+    first = Compiler(terms.heads, models[0], operations)
+    programs = [first.main, Compiler(terms.heads, models[1], operations, original=first).main]
+    numbers = ValueNumbers(terms, input_terms(terms, models[0], models[1], {}))
+    sides = [
+        Side(program, Execution(terms, name, folder), ElementTypes(model))
+        for program, model, name in zip(programs, models, ("before", "after"), strict=True)
+    ]
+    shared = numbers.correspondence(*sides)
+    if shared is None or not CutPoints(terms, shared, programs).cover_all:
+        return False
+    # Constants that a proof computes are computed once more for each proof, and a caller may define
+    # an operator of another domain anew.
+    is_lasting = not (terms.evaluations or any(step.node.domain for step, _ in kinds))
+    if is_lasting and len(one) + len(other) <= _SHORT and len(_equal) < _MOST_REMEMBERED:
         _equal.add(question)
+    return True
 
 
-def model_of_kinds(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
+def _model_of(kinds: Sequence[Kind], proto: onnx.ModelProto) -> onnx.ModelProto:
     """Model with one node of each kind, in the opsets of another model."""
     model = onnx.ModelProto(
         ir_version=proto.ir_version, opset_import=proto.opset_import, graph={"name": "kinds"}

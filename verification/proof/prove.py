@@ -24,6 +24,7 @@ from ...reference.bound_inputs import bound_conditions
 from ...reference.element_types import ElementTypes
 from ...reference.refused_nodes import refused_node
 from ...reference.signature import Signature, mismatches, output_mismatches
+from .blocks import Pair, pairs_of
 from .cases import (
     Case,
     case_by_demands,
@@ -37,6 +38,7 @@ from .definedness import Definedness, UndefinedError, certainly_fails
 from .equality.equality import Comparison, Mismatch
 from .equality.zero_signs import ZeroSigns
 from .execution.compile_graph import Compiler, Operation, Program
+from .execution.cut_points import CutPoints
 from .execution.departing_nodes import unequal
 from .execution.inputs import (
     conditions_of,
@@ -49,11 +51,12 @@ from .execution.node_checker import InvalidError
 from .execution.obligations import Log, with_operands
 from .execution.static_types import require_types
 from .execution.symbolic_execution import Execution, TracedExecution
+from .execution.value_numbers import Side, ValueNumbers
 from .explanation import TWIN, needed, places, users
 from .forced_conditions import MOST_FORCED, Forced, forced_conditions, joined
 from .full_check import accepted_kinds
 from .merging import MergingExecution, RecordedExecution
-from .one_graph import counts_of, model_of_kinds, remember, was_proved
+from .one_graph import counts_by_kinds, counts_of
 from .reals.constants import SIMPLE_CONSTANTS
 from .reals.field import DEFINED
 from .result import Condition, Failure, Proof, explained_proof, failed_proof, invalid_proof
@@ -120,6 +123,7 @@ def prove(
     messages: Sequence[onnx.ModelProto] = (),
     recompute: Recompute | None = None,
     accept: Callable[[], None] | None = None,
+    part: bool = False,
 ) -> Proof:
     """Prove that two models give equal outputs for every input, or leave it open.
 
@@ -144,6 +148,7 @@ def prove(
         recompute: computes the constants of a proof once more, and describes one that differs. Then
             the answer is open.
         accept: called after a proof of a rewrite whose kinds of nodes ONNX's full check accepts.
+        part: whether both are parts of larger models, whose values are the inputs.
 
     Raises:
         LoadError: a model cannot be read.
@@ -165,6 +170,7 @@ def prove(
             sides[0].require_well_formed()
         budget = budget or Budget.of_size(sum(side.size for side in sides))
         question = _Question(sides, fixed, minima or {}, budget)
+        question.recompute, question.is_part = recompute, part
         # Bits cannot be equal where a kernel rounds otherwise: the attempts are saved.
         question.is_hasty = equality == "reals" and sides[0].rounds_before(sides[1])
         if brief:
@@ -213,8 +219,8 @@ class _Question:
             self.bound = check_feeds(bound, self.protos[0], partial=True)
         self.budget = budget
         self.whole = dataclasses.replace(budget)
-        self.spent = self.taken = self.loop_steps = 0
-        self.is_brief = self.generalized = False
+        self.spent = self.taken = 0
+        self.is_brief = self.is_part = False
         self.notion: Equality = "bits"
         self.is_comparable = self.has_two_readings = False
         self.iterating = frozenset[Dimension]()
@@ -232,6 +238,8 @@ class _Question:
         self.places: WeightFiles | None = WeightFiles()
         self.rewrite: Program | None = None
         self.passes_full_check = False
+        self.blocks: Sequence[Pair] | None = None
+        self.recompute: Recompute | None = None
 
     def release(self) -> None:
         """Free the terms after the answer."""
@@ -533,6 +541,7 @@ class _Question:
         terms = self.terms = Terms(self.budget, sizes, facts)
         self.made.append(terms)
         terms.are_reals, terms.is_brief = self.notion == "reals", self.is_brief
+        terms.is_part = self.is_part
         terms.heeds_condition, terms.loop_steps = self.heeds_condition, self.loop_steps
         terms.key_of = key_of if self.places is None else self.places.key_of
         return self._outcome()
@@ -560,12 +569,15 @@ class _Question:
         self.programs: dict[int, Program] = {}
         self.defaults: tuple[dict[str, Term], ...] = {}, {}
         try:
-            counts = self._by_one_graph()
+            counts = self._by_one_graph() or self._by_blocks()
             if counts is not None:
                 return counts, set()
             before, after = self.protos
             inputs = input_terms(terms, before, after, self.bound, self.sizes)
             runs = self._executions(inputs)
+            counts = self._by_cut_points(inputs, runs)
+            if counts is not None:
+                return counts, set()
             one = self._run(0, runs[0], inputs)
             for _ in range(MOST_FORCED):
                 more = forced_conditions(terms, runs[0][0].log)
@@ -694,31 +706,78 @@ class _Question:
 
     def _by_one_graph(self) -> dict[str, int] | None:
         """Number of values of each output if one graph means the same in both opsets; else None."""
-        fixed = self.bound or self.trace is not None or self.notion != "bits"
-        if fixed or not self.sides[0].shares_graph(self.sides[1]):
+        if not (self.sides[0].shares_graph(self.sides[1]) and self._shares_values):
             return None
-        if any(map(overridable, self.protos)):
+        self.made.append(terms := Terms(self.budget))
+        counts = counts_by_kinds(self._program(0), self.protos, terms, self.sides[0].folder)
+        self.passes_full_check |= counts is not None
+        return None if counts is None else dict(zip(self.names, counts, strict=True))
+
+    def _by_blocks(self) -> dict[str, int] | None:
+        """Number of values of each output if all kinds of blocks are equal; else None."""
+        is_fixed = bool(self.bound) or self.trace is not None
+        if self.iterates or is_fixed or any(map(overridable, self.protos)):
             return None
-        program = self._program(0)
-        kinds = accepted_kinds(program, self.protos[1])
-        if kinds is None:
+        try:
+            programs = [self._program(side) for side in (0, 1)]
+        except InvalidError:  # a run of the original tells whether that fails first
             return None
-        models = [model_of_kinds(kinds, proto) for proto in self.protos]
-        folder = self.sides[0].folder
-        if not was_proved(folder, models):
-            sides = [ModelSide(model, model, folder) for model in models]
-            question = _Question(sides, ({}, {}, {}), {}, self.budget)
-            answer = question._attempt()
-            self.made += question.made
-            if not (isinstance(answer, Proof) and answer.proved) or answer.assumptions:
+        if self.blocks is None:
+            self.blocks, accepts = pairs_of(programs, self.sides)
+            self.passes_full_check |= accepts
+        for pair in self.blocks:
+            options: dict[str, Any] = {"brief": True, "messages": pair, "recompute": self.recompute}
+            proof = prove(*pair, equality=self.notion, part=True, **options)
+            if not proof.proved or NOTIONS.index(proof.equality) > NOTIONS.index(self.notion):
                 return None
-            self.used |= question.used
-            # Constants that a proof computes are computed once more for each proof.
-            if not any(isinstance(one, Terms) and one.evaluations for one in question.made):
-                remember(folder, models, kinds)
-        self.budget.step(len(program.steps))
-        self.passes_full_check = True
-        return dict(zip(self.names, counts_of(program), strict=True))
+            self.used.update(proof.rules)
+            self.assumptions.update(proof.assumptions)
+        return dict(zip(self.names, counts_of(programs[0]), strict=True)) if self.blocks else None
+
+    @property
+    def _shares_values(self) -> bool:
+        """Test whether equal nodes make equal values, as they do unless initializers are free."""
+        if self.bound or self.trace is not None or self.notion != "bits":
+            return False
+        return not any(map(overridable, self.protos))
+
+    def _by_cut_points(
+        self, inputs: dict[str, Term], runs: Sequence[tuple[Execution, Program]]
+    ) -> dict[str, int] | None:
+        """Number of values of each output if models are equal between values that they share.
+        None if that is open."""
+        if not self._shares_values:
+            return None
+        numbers = ValueNumbers(self.terms, inputs)
+        sides = [
+            Side(program, execution, types)
+            for (execution, program), types in zip(runs, self.element_types, strict=True)
+        ]
+        shared = numbers.correspondence(*sides)
+        if shared is None:
+            return None
+        programs = [program for _, program in runs]
+        cuts = CutPoints(self.terms, shared, programs)
+        if not (cuts.cover_all or self._holds_between(cuts)):
+            return None
+        places = [shared.before[at] for at in programs[0].outputs]
+        return dict(zip(self.names, numbers.sizes_of(places), strict=True))
+
+    def _holds_between(self, cuts: CutPoints) -> bool:
+        """Test whether models are equal between cut points. Of these too little may be known to see
+        that a node does not depart: the models as a whole need no assumption then."""
+        runs = [self._execution(side) for side in (0, 1)]
+        bounds, assumptions = self.terms.symbols.magnitudes, set(self.assumptions)
+        notes = bounds.narrow, bounds.ends
+        try:
+            pairs, departs = cuts.differences(runs), unequal(*[run.departing for run in runs])
+            if not (departs or self._compare(pairs, runs, [run.log for run in runs])):
+                return True
+        except OpenError:
+            pass
+        self.terms.comparing, self.assumptions = False, assumptions
+        bounds.narrow, bounds.ends = notes
+        return False
 
     def _run(
         self, side: int, run: tuple[Execution, Program], inputs: Mapping[str, Term]

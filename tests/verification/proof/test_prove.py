@@ -73,7 +73,7 @@ def test_only_loops_are_worth_a_second_attempt(monkeypatch, loop, attempts):
     )
     last = f"y = Loop (two, , v30) <body = {body}>" if loop else "y = Abs (v30)"
     text = f"g (float[N] v0) => (float[N] y) <int64 two = {{2}}> {{ {chain} {last} }}"
-    assert prove(model(text), model(text), budget=Budget(steps=1200 if loop else 400))
+    assert prove(model(text), model(text), budget=Budget(steps=160))
     assert len(count) == attempts
 
 

@@ -29,6 +29,7 @@ from ....reference.bodies import label
 from ....reference.functions import specialize
 from ....reference.signature import Dim, dims_of
 from ..terms.budget import OpenError
+from ..terms.exact_operators import COMMUTATIVE
 from ..terms.term import Args, Head, Heads
 from ..terms.term_manager import TRIGGERS, Results, Settled
 from .node_checker import Type, declared_type, raise_type_conflict, require_form
@@ -54,9 +55,11 @@ class Operation:
         version: the version of its domain; 0 for a call of a function.
         bodies: its bodies; then it belongs to one node.
         applications: outputs of its head, by arguments.
+        is_commutative: whether its two operands may be swapped.
         is_plain: whether it is known to be a function of its inputs alone.
         never_fails: whether it is known to be total.
         valid: element types of inputs that its version is known to accept.
+        types: element types of outputs by those of inputs.
         outcomes: facts of its outputs by those of its inputs, with which it cannot fail; empty
             where a rule may apply.
         settled: its outputs by arguments of such facts, where no rule applies.
@@ -71,10 +74,12 @@ class Operation:
     bodies: Mapping[str, Program] = dataclasses.field(default_factory=dict)
     function: Program | None = None
     applications: Mapping[Args, Results] = dataclasses.field(default_factory=dict)
+    is_commutative: bool = False
     is_plain: bool = False
     is_older: bool = False
     never_fails: bool = False
     valid: set[tuple[Type, ...]] = dataclasses.field(default_factory=set)
+    types: dict[tuple[int, ...], tuple[int, ...]] = dataclasses.field(default_factory=dict)
     outcomes: dict[tuple[Fact | None, ...], list[Fact]] = dataclasses.field(default_factory=dict)
     settled: Settled = dataclasses.field(default_factory=dict)
     triggers: frozenset[str] = frozenset()
@@ -144,6 +149,7 @@ class Program:
         imports: its opsets.
         slots: slots of the names of a graph.
         names: the names of its inputs.
+        whole: the main graph of the original, if all nodes of its rewrite are some of these.
     """
 
     proto: onnx.GraphProto | onnx.FunctionProto
@@ -164,6 +170,7 @@ class Program:
     sizes: list[tuple[int, list[Dim], str]] = dataclasses.field(default_factory=list)
     infos: list[tuple[int, onnx.TypeProto, str]] = dataclasses.field(default_factory=list)
     size: int = 1
+    whole: Program | None = None
 
     @lazy_property
     def inherited(self) -> list[tuple[int, list[Dim], str]]:
@@ -219,6 +226,9 @@ class _Scope:
         self.slots = {"": ABSENT}
         self.program = program
         self.around = around
+        self._reserved: Mapping[str, int] = {}
+        if program.whole is not None:  # a name has one slot in both
+            self._reserved, program.size = program.whole.slots, program.whole.size
 
     def define(self, name: str) -> int:
         """Assign a slot to a new name; none to an absent one."""
@@ -228,8 +238,8 @@ class _Scope:
         # by name would hash every name in each iteration.
         if name in self.slots:
             raise OpenError(f"'{name}' is defined twice")
-        place = self.slots[name] = self.program.size
-        self.program.size += 1
+        place = self.slots[name] = self._reserved.get(name, self.program.size)
+        self.program.size = max(self.program.size, place + 1)
         return place
 
     def find(self, name: str) -> int:
@@ -299,6 +309,8 @@ class Compiler:
         rows: Callable[[], Iterable[Row]] | None = None,
     ) -> Program:
         program = Program(graph, imports)
+        if around is None and self._original is not None:
+            self._take_nodes(program, self._original)
         scope = _Scope(program, around)
         program.slots = scope.slots
         names = [info.name for info in graph.input]
@@ -312,7 +324,10 @@ class Compiler:
             place = scope.slots.get(name)
             # An initializer with the name of an input is its default: both have one slot.
             program.constants.append((scope.define(name) if place is None else place, tensor))
-        self._nodes(rows_of(graph.node) if rows is None else rows(), scope, depth)
+        if program.whole is None:
+            self._nodes(rows_of(graph.node) if rows is None else rows(), scope, depth)
+        else:
+            _define_values(program, program.whole, scope)
         program.outputs = [scope.find(info.name) for info in graph.output]
         if ABSENT in program.outputs:  # the name "" omits an operand; an output has a name
             raise OpenError(f"an output of graph '{graph.name}' has no name")
@@ -360,6 +375,21 @@ class Compiler:
             self.declarations.setdefault(name, []).append(type_)
         elif dims is not None and type_ not in self._original.declarations.get(name, ()):
             program.sizes.append((place, dims, name))
+
+    def _take_nodes(self, program: Program, original: Compiler) -> None:
+        """Take the nodes of the original, in their order, if the rewrite has no others."""
+        whole = original.main
+        if program.imports != whole.imports or self._functions or original._functions:
+            return
+        steps, own = iter(whole.steps), []
+        for node in program.proto.node:
+            # Equal messages may hold 0.0 and -0.0.
+            content = node.SerializeToString()
+            step = next((s for s in steps if s.node.SerializeToString() == content), None)
+            if step is None or step.operation.bodies:
+                return
+            own.append(step)
+        program.steps, program.whole = own, whole
 
     def _nodes(self, rows: Iterable[Row], scope: _Scope, depth: int) -> None:
         if depth > MOST_DEPTH:
@@ -458,9 +488,10 @@ class Compiler:
             raise OpenError(f"{label(node)} holds a list of graphs")
         if not op.domain and op.op_type in BODIES:
             _require_arity(node, bodies, opset, head.attribute("num_scan_inputs", 0))
-        version = imports.get(op.domain, 0)
+        version, is_commutative = imports.get(op.domain, 0), head.name in COMMUTATIVE
+        is_commutative = is_commutative and not head.attribute("broadcast")
         operation = Operation(op.qualname, width, head, version, bodies)
-        operation.applications = head.applications
+        operation.applications, operation.is_commutative = head.applications, is_commutative
         operation.triggers = TRIGGERS.get(head.name, operation.triggers)
         operation.is_older = not domain and version < rules_of(op).accepts_more_from
         return operation
@@ -492,6 +523,19 @@ def _type_and_sizes(message: onnx.TypeProto) -> tuple[Type, list[Dim] | None]:
         return 0, None
     is_tensor = message.HasField("tensor_type")
     return declared_type(message), dims_of(message.tensor_type) if is_tensor else None
+
+
+def _define_values(program: Program, whole: Program, scope: _Scope) -> None:
+    """Define the values of nodes of another program."""
+    names = {at: name for name, at in whole.slots.items()}
+    places = {*scope.slots.values()}
+    for step in program.steps:
+        if not places.issuperset(step.inputs):
+            for at in step.inputs:
+                scope.find(names[at])
+        places.update(step.outputs)
+        for at in step.outputs:
+            scope.define(names[at])
 
 
 def _require_types_of_defaults(

@@ -95,6 +95,7 @@ class Execution:
         seen: variables of all loops so far.
         is_untouched: whether a body runs for the facts of its outputs without an iteration.
         growth: numbers that iterations add to states of loops, by node.
+        is_partial: whether a run of all nodes may know more of the sizes of values.
         over_reals: whether only real numbers count, so that kernels of operators outside of ONNX
             may round as they like.
         unopened: whether only that kept a node from being executed by its definition.
@@ -120,7 +121,7 @@ class Execution:
         self.departing: Departing = {}
         self.guards: Guards = ()
         self.log: Log = []
-        self.over_reals = self.unopened = False
+        self.over_reals = self.unopened = self.is_partial = False
         self._safety = Safety(terms)
         self._definitions: dict[Expansion, Program] = {}
         self._closures: dict[Program, Callable[[Sequence[Value]], list[Value]]] = {}
@@ -212,7 +213,7 @@ class Execution:
             # onnxruntime plans one buffer for values of one declared shape: a wrong declaration in
             # value_info changes results, although the specification gives it no meaning.
             if shape is None:
-                numbers = any(isinstance(dim, int) for dim in dims)
+                numbers = self.is_partial or any(isinstance(dim, int) for dim in dims)
                 is_wrong = value is not None and numbers and place not in demanded
             else:
                 pairs = zip(dims, shape, strict=False)
@@ -239,8 +240,8 @@ class Execution:
             other = Dimension.symbol(declared).replaced(case)
         else:
             other = self._sizes.setdefault(declared, size)
-        if size == other:
-            return False
+        if size == other or self.is_partial:
+            return size != other
         symbols = size.symbols | other.symbols
         return symbols <= names | {n for d in case.values() for n in d.symbols}
 
@@ -268,6 +269,20 @@ class Execution:
         if key not in self._constants:
             self._constants[key] = self.terms.constant(Tensor(message, base_dir=self.folder))
         return self._constants[key]
+
+    def constant_of(self, step: Step) -> Term:
+        """Term of a Constant, common to nodes of both models with the same bytes."""
+        key = step.operation, self.folder
+        term = self.terms.held.get(key)
+        if term is None:
+            (attribute,) = step.node.attribute
+            if attribute.name == "value":
+                term = self.terms.constant(Tensor(attribute.t, base_dir=self.folder))
+            else:
+                term = self.terms.apply(step.head, ())[0]
+            assert term is not None
+            self.terms.held[key] = term
+        return term
 
     def _run(self, program: Program, frame: Frame) -> list[Value]:
         self._count(program)

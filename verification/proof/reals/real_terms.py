@@ -208,6 +208,8 @@ class RealTerms:
         self.terms.budget.step()
         if term.fact.elem_type not in _MAY_BE_FLOAT:
             return True
+        if term.head.name == "input" and self.terms.is_part:
+            return False
         if term.is_op("Div"):
             array = self._array(term.operands[1])
             return array is not None and bool(array.all()) and self._is_finite(term.operands[1])

@@ -206,6 +206,22 @@ class TermFacts:
         self._onnx_facts.head = head
         return self._node_facts.infer(node, facts, head.op)[:count]
 
+    def elem_types(self, head: Head, types: Sequence[int | None], count: int) -> tuple[int, ...]:
+        """Element types of a head's outputs for operands of any shape; 0 where onnx needs it.
+
+        Args:
+            head: an operator without bodies.
+            types: element types of the operands, None for an absent one.
+            count: how many outputs there are.
+        """
+        results = head.elem_types.get((count, *[elem_type or 0 for elem_type in types]))
+        if results is not None:
+            return results
+        node = self.node(head, types, {}, count)
+        self._onnx_facts.head = head
+        facts = [UNKNOWN if elem_type is None else Fact(elem_type) for elem_type in types]
+        return self._onnx_facts.elem_types(node, facts, self._onnx_facts.kind(node, node.op))
+
     def node(
         self, head: Head, args: Sequence[object | None], constants: Mapping[int, Tensor], count: int
     ) -> Node:

@@ -86,6 +86,7 @@ class Terms:
         comparing: whether the comparison has begun.
         are_reals: whether floats are real numbers, which hold all integers.
         is_brief: whether a rewrite is checked, for which fewer assumptions hold.
+        is_part: whether inputs are values of a larger model, which over the reals may have none.
         safe: whether an operator cannot fail on operands of some facts (`execution/safety.py`).
         bounds: bounds of terms, cached (`execution/safety.py`).
         elements: elements of sequences, cached (`simplify/sequences.py`).
@@ -93,6 +94,7 @@ class Terms:
             (`equality/substitution.py`).
         joined: slices of the rows of all iterations, by a slice and the row beside it
             (`control_flow/growing_states.py`).
+        held: constants that nodes hold, by their operation and folder.
         opened: definitions of terms, of floats and over the reals, cached (`definitions/`).
     """
 
@@ -126,13 +128,14 @@ class Terms:
         self.rounded: dict[Hashable, bytes] = {}
         self.late_folds: set[str] = set()
         self.evaluations: list[Evaluation] = []
-        self.comparing = self.are_reals = self.is_brief = False
+        self.comparing = self.are_reals = self.is_brief = self.is_part = False
         self.safe: dict[Hashable, bool] = {}
         self.bounds: dict[Term, Known] = {}
         self.fingerprints: dict[Term, str] = {}
         self.elements: dict[Term, tuple[Term, ...]] = {}
         self.unrolled: dict[Term, list[Operands]] = {}
         self.joined: dict[Operands, Term] = {}
+        self.held: dict[Hashable, Term] = {}
         self.opened: tuple[dict[Term, Term | None], dict[Term, Term | None]] = {}, {}
         self._tensors: dict[Term, Tensor] = {}
         self.of_original: frozenset[Term] = frozenset()
@@ -168,6 +171,19 @@ class Terms:
         term = self.keep(self.heads.own(name, key), (), fact)
         # Inputs without elements are equal, whatever their names.
         return self.void(fact) if is_empty(fact) else term
+
+    def variable(self, fact: Fact) -> Term:
+        """Variable of the fact that was inferred last, unlike any other; or its content."""
+        content = self._known_content(fact)
+        if content is not None:
+            return content
+        if id(fact) in self.facts.empty:
+            return self.void(fact)
+        # Of a head of its own: equality goes by head and arguments.
+        results = self.raw(self.heads.own("input", self.number_of_binder()), (), [fact])
+        if self.facts.new:
+            self._record_owners(results, self.facts.new)
+        return _first(results)
 
     def constant(self, content: Tensor | Array) -> Term:
         """Term of a constant."""

@@ -15,6 +15,11 @@ def test_bits_of_moved_floats_are_equal(one, other):
     assert_proved(GRAPH.format(one + CAST), GRAPH.format(other + CAST), 26)
 
 
+def test_bits_of_floats_that_the_same_nodes_compute_are_equal():
+    nodes = "u = Add (x, z)" + CAST
+    assert_proved(GRAPH.format(nodes), GRAPH.format(nodes.replace("u", "v")), 26)
+
+
 @table(
     ("u = Add (x, z)", "u = Add (z, x)"),  # the first of two NaN stays
     ("n = Neg (z) u = Add (x, n)", "u = Sub (x, z)"),
