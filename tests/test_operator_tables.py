@@ -15,7 +15,7 @@ HOMES = ("ops/", "version_converter/adapters/", "targets/")
 REMAINING = {
     "definitions/expansion.py": "forms of older opsets, below `ops/`",
     "definitions/fused_activations.py": "activations that fused operators name",
-    "verification/checker/spelling.py": "spellings of operators; a checker shares nothing with `ops/`",
+    "verification/checker/spelling.py": "spellings, which the checker shares with none",
     "passes/costs/calibrate.py": "operators that calibration measures",
     "ir/checker/schemas.py": "operators that hold bodies or take sequences, below `ops/`",
     "passes/base.py": "operators that are or become control flow",

@@ -2,7 +2,7 @@ import numpy as np
 from harness import as_model, assert_equal_outputs, assert_rewrites, run_passes
 from straightline.passes import VectorizeLoops
 from tables import table
-from vectorized import numbers, vectorized
+from vectorized import vectorized
 
 LOOP = """g (float[N, 2, 3] x, float[3, 3] v, float[3] b, float[2, 1] d, float[2, 3] h0, int64 n)
         => (float[2, 3] h) <bool yes = {{1}}> {{
