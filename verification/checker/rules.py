@@ -24,7 +24,7 @@ from .meaning import BRANCHES, FIRST
 from .polynomials import Dim, add, divide, is_at_least, multiply, products_of
 from .rows import ROWS, Kind, apply, derive_row, integers, is_filled, plain
 from .sizes import SIZE_OPERATORS, elements_of, sizes_in
-from .spelling import REDUCTIONS
+from .spelling import REDUCTIONS, SPELLED, spelled
 from .terms import ABSENT, Fact, Head, Node, Shape, Terms, names
 
 # Notions of equality, the strongest first.
@@ -81,6 +81,13 @@ def assumption_of(terms: Terms, rule: str, term: int, derived: int) -> str:
     whole = all(terms.fact(arg).elem_type in _WHOLE for arg in (term, *node.args) if arg != ABSENT)
     is_known = ending and head.version and head.key is None
     return f"{head.name} {ending}" if is_known and rounds(head, is_whole=whole) else ""
+
+
+@_rule("spelling", *SPELLED, kind="spelling")
+def spelling(terms: Terms, node: Node, fact: Fact) -> int | None:
+    """Give an operator the spelling that sizes allow which are known by now."""
+    head, args = spelled(terms, *node[:2])
+    return None if (head, args) == node[:2] else terms.add(head, args, fact, node.output)
 
 
 _rule("known-variables", "Loop", kind="spelling")(scans.known_variables)

@@ -19,6 +19,7 @@ _MOVED |= {f"Reduce{name}": (18, ["axes"]) for name in REDUCED - {"Sum"}}
 REDUCTIONS = [name for name in _MOVED if name.startswith("Reduce")]
 _ALONG = names("""ArgMax ArgMin Compress Concat Flatten Gather GatherElements Hardmax
     LayerNormalization LogSoftmax LpNormalization Reshape ScatterElements Softmax Split TopK""")
+SPELLED = {*_ALONG, *_MOVED}
 
 
 def spelled(terms: Terms, head: Head, args: Args) -> tuple[Head, Args]:

@@ -118,7 +118,7 @@ def test_the_checker_is_small_and_shares_nothing_with_passes_and_prover():
     files = [file for file in sources() if file.startswith("verification/checker/")]
     texts = [(ROOT / file).read_text(encoding="utf-8") for file in files]
     lines = [line.strip() for text in texts for line in text.splitlines()]
-    assert sum(bool(line) and not line.startswith("#") for line in lines) < 3451
+    assert sum(bool(line) and not line.startswith("#") for line in lines) < 3457
     allowed = {(1, ""), (3, "ir"), (3, "reference")}
     for text in texts:
         for node in ast.walk(ast.parse(text)):

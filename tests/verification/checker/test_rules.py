@@ -9,6 +9,10 @@ from straightline.verification.checker.rows import ROWS
 from straightline.verification.checker.rules import RULES
 
 PAIRS = pairs("""
+# spelling: of an axis whose rank is known late
+(float[n, 4] x)
+- <int64 z = {0}> { s = SequenceConstruct (x) p = SequenceAt (s, z) y = Softmax <axis = -1> (p) }
++ { y = Softmax <axis = 1> (x) }
 # last-state
 (float[n, 2] x, float[2] a) <bool c = {1}, int64 z = {0}> { h = Shape (x) t = Gather (h, z)
 s = Loop (t, c, a) <body = b (int64 i, bool d, float[2] s) => (bool e, float[2] u) {
