@@ -204,9 +204,8 @@ def multiplies_transposed(application: Application) -> bool:
     onnxruntime fuses them, with a Cast and a scale between, and reads the matrix as it was.
     """
     vector, matrix = application.shape(1), application.operand(0)
-    is_fused = application.elem_type() in (_T.FLOAT, _T.DOUBLE) and application.opset not in range(
-        1, 9
-    )
+    # 0 is an opset that is not known.
+    is_fused = application.elem_type() in (_T.FLOAT, _T.DOUBLE) and not 0 < application.opset < 9
     if vector is None or len(vector) != 1 or not is_fused:
         return False
     for _ in range(_MOST_FUSED):

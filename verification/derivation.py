@@ -50,9 +50,8 @@ _BELOW: dict[str, list[frozenset[str]]] = {
 }
 """Operators of which a rule needs one among the operands, in a class."""
 _OF_CONSTANTS = (
-    *("scaled-product", "scaled-columns", "scaled-operand", "quotient", "definition"),
-    "sum-of-products",
-    *("formula", "bias-of-channels", "scaled-channels"),
+    *("scaled-product", "scaled-columns", "scaled-operand", "scaled-channels", "quotient"),
+    *("definition", "formula", "sum-of-products", "bias-of-channels"),
 )
 """Rules over the reals that build functions of constants."""
 _ALIKE = ("equal-elements",)
@@ -272,10 +271,8 @@ class Search:
             self._borders |= {one} if self.terms.find(one) == self.terms.find(other) else set()
         self._notion = notions[0]
         if not self._unrolls:
-            most, self._most = (
-                self._most,
-                self._attempts + _ATTEMPTS_OF_TERM * len(self.terms.nodes),
-            )
+            most = self._most
+            self._most = self._attempts + _ATTEMPTS_OF_TERM * len(self.terms.nodes)
             if self._reach(notions):
                 return True
             tried = [each for each in self._tried.items() if not self._is_loop(each[0][0])]

@@ -49,7 +49,7 @@ Vertex = Node | State | Write
 def producers(
     nodes: Sequence[Node], values: Iterable[Value], sources: Container[Value] = ()
 ) -> list[Node]:
-    """Those of some nodes that compute values from others, in order."""
+    """The nodes that compute values, down to the sources, in order."""
     needed, own = {value for value in values if value not in sources}, list[Node]()
     for node in reversed(nodes):
         if not needed.isdisjoint(node.outputs):

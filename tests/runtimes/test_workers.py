@@ -220,8 +220,10 @@ NARROW = Limits(max_memory=1 << 20)
 
 def test_a_child_takes_no_more_memory_than_it_may(worker):
     heavy, feeds = source(HUGE), {"n": np.int64([1 << 25])}
-    told = r"ran out of memory: .*; its limit is 260 MB; raise it with --max-memory \(max_memory="
-    with governed(NARROW), pytest.raises(RuntimeFailure, match=told) as caught:
+    message = (
+        r"ran out of memory: .*; its limit is 260 MB; raise it with --max-memory \(max_memory="
+    )
+    with governed(NARROW), pytest.raises(RuntimeFailure, match=message) as caught:
         worker.run(heavy, feeds)
     assert caught.value.reason == "out of memory"
     assert worker.run(heavy, feeds)[0].shape == (0,)

@@ -54,5 +54,5 @@ def imports(path):
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    found = [node for node in statements(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return tuple((node, id(node) in typing) for node in found)
+    nodes = [node for node in statements(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return tuple((node, id(node) in typing) for node in nodes)

@@ -311,8 +311,8 @@ def test_running_takes_no_more_memory_than_it_may():
     model, feeds = as_model(text), {"n": np.int64([1 << 25])}
     verdict = sl.verify(model, model, prove=False, feeds=feeds, max_memory=1 << 20)
     assert verdict.status == "not verified"
-    told = r"its limit is \d+ MB; raise it with --max-memory \(max_memory= in Python\)"
-    assert re.search(told, verdict.reason)
+    message = r"its limit is \d+ MB; raise it with --max-memory \(max_memory= in Python\)"
+    assert re.search(message, verdict.reason)
     assert sl.verify(model, model, prove=False, feeds=feeds).equal
 
 

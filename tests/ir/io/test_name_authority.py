@@ -118,7 +118,7 @@ def test_functions_are_named_apart() -> None:
 
 
 def test_final_functions_that_changed_before_are_named() -> None:
-    """What a pass hoists out of the body of a function may have its label there too."""
+    """A value hoisted out of a function's body and its copy there may share a label."""
     model = ir.parse("""<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
         g (float x, bool c) => (float y) { y = f.F (x, c) }
         <domain: "f", opset_import: ["" : 17]> F (x, c) => (y) { y = If (c) <then_branch = t ()

@@ -68,8 +68,8 @@ def test_declared_sizes_that_no_iteration_may_have(option):
         assert_keeps(pass_, text, "whose sizes may not be those that the body declares")
     feed = {"x": numbers(3), "n": np.array(0)}
     assert reference.run(as_model(text), feed)[0].shape == (0, 2)
-    known = text.replace("[K]", "[2]")
-    assert_same(as_model(known), vectorized(as_model(known)).model, feed | {"x": numbers(2)})
+    static = text.replace("[K]", "[2]")
+    assert_same(as_model(static), vectorized(as_model(static)).model, feed | {"x": numbers(2)})
 
 
 def test_sizes_of_what_is_carried_into_the_loop_are_not_asked():
